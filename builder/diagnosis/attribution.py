@@ -257,7 +257,7 @@ class _Attribution:
         parameters = set(self.known.parameters(node))
         rows = [r for r in self.known.inputs(node) if r not in parameters]
         read = [self.edges.of_input(node, r) for r in rows]
-        self.sightings.note(node, read)
+        self.sightings.note(node, [*read, *self.edges.of_other_forms(rows)])
         worst = max(read, key=_times, default=NO_EXCESS)
         if worst.times <= (_CHANGED if worst.way == "changed" else PLAIN):
             return None

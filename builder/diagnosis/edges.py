@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from math import hypot, inf, sqrt
@@ -119,6 +120,17 @@ class Edges:
         way = self._way(makers)
         much = 1.0 if way == "changed" else UNKNOWN
         return self._excess(row, ESTIMATED * much * share * known.norm[row], way, makers)
+
+    def of_other_forms(self, rows: list[int]) -> Iterator[Excess]:
+        """What is read in another form because another call made it.
+
+        Where all else that is read differs as well, no distance tells that this is more than that.
+        """
+        for row in rows:
+            if self._facts.is_of_another_form(row) and not self._known.hidden[row]:
+                makers = self.makers(row)
+                if not self.are_partners(makers) and self._way(makers) == "rewired":
+                    yield Excess(inf, row, "rewired", makers)
 
     def of_module_output(self, node: TreeNode, row: int) -> Excess:
         """The excess of what a module puts out over what was put out inside it."""

@@ -201,7 +201,7 @@ class Naming:
     def open_output(
         self, node: TreeNode, excess: Excess, arguments: list[int], change: Change | None
     ) -> Finding:
-        arguments = arguments or self._given_by_one_run(node)
+        arguments = arguments or self.changes.given_by_one_run(node)
         if arguments:
             reason = self.facts.argument_reason(arguments[0])
             finding = self.ledger.open(node, "argument_differs", reason)
@@ -218,20 +218,6 @@ class Naming:
         if change is not None:
             return self._open_change(change, node, None, excess)
         return self._behind_infinity(node, excess) or self._open_introduced(node, excess)
-
-    def _given_by_one_run(self, node: TreeNode) -> list[int]:
-        """The rows of tensors, as a bias or a mask, that a call is given in one run alone.
-
-        Asked of what its inputs do not explain: many calls take a tensor more and compute the same.
-        """
-        if node.kind != "api" or node.direction != "forward":
-            return []
-        comparison = self.comparison
-        return [
-            row
-            for row in self.facts.rows(node)
-            if comparison.is_surplus(row) and not comparison.is_output[row]
-        ]
 
     def _behind_infinity(self, node: TreeNode, excess: Excess) -> Finding | None:
         """The call that made the infinities in which nothing behind could be compared."""

@@ -82,10 +82,11 @@ class Sightings:
         for node in self._matching.problem.in_order:
             if node.stack is None or node not in self._matching.partner:
                 continue
-            told: list[tuple[Hashable, ...]] = []
+            keys = facts.comparison.keys
+            given = (*changes.arguments(node), *changes.given_by_one_run(node))
+            told: list[tuple[Hashable, ...]]
+            told = [("argument", keys[row]) for row in dict.fromkeys(given)]
             if changes.differs(node):
-                keys = facts.comparison.keys
-                told += (("argument", keys[row]) for row in changes.arguments(node))
                 told += self._of_formats(node, maker_of)
                 told += self._of_gradients(node, maker_of)
             if facts.makes_nonfinite(node):

@@ -94,6 +94,20 @@ class Changes:
             )
         ]
 
+    def given_by_one_run(self, node: TreeNode) -> list[int]:
+        """The rows of tensors, as a bias or a mask, that a call is given in one run alone.
+
+        Asked of what its inputs do not explain: many calls take a tensor more and compute the same.
+        """
+        if node.kind != "api" or node.direction != "forward":
+            return []
+        comparison = self._facts.comparison
+        return [
+            row
+            for row in self._facts.rows(node)
+            if comparison.is_surplus(row) and not comparison.is_output[row]
+        ]
+
     def follow(self, node: TreeNode, partner: TreeNode) -> None:
         """Go along with a matched node: what the benchmark called before its partner is known."""
         while self._ahead and self._ahead[-1].exec_order < partner.exec_order:

@@ -41,7 +41,8 @@ class Readers:
 def readers_of(tree: Tree) -> Readers:
     """Gather what the records of a tree say."""
     sources = frozenset(r.source for r in tree.dump.values.records if r.source is not None)
-    passes_back = any(node.direction == "backward" for node in tree.in_order)
+    # Of a part of a tree the passes back may lie outside of it.
+    passes_back = any(n.direction == "backward" or n.backward is not None for n in tree.in_order)
     return Readers(sources or None, passes_back)
 
 

@@ -9,7 +9,7 @@ was read last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.dump.reader import Dump
@@ -92,12 +92,38 @@ def _pairs(
     if own is None or other is None:
         return None
     names = {renamed_parameter(name, paths): name for name in own}
+    called = _own_names(names, other, paths)
+    names = {called.get(name, name): here for name, here in names.items()}
     if len(names) < len(own) or not set(names) & set(other):
         return None
     return [
         ParameterCalls(names.get(name, name), own.get(names.get(name, ""), []), other.get(name, []))
         for name in {**names, **other}
     ]
+
+
+def _own_names(
+    names: Iterable[str], others: Iterable[str], paths: Mapping[str, str]
+) -> dict[str, str]:
+    """The name there of a parameter that its module calls otherwise: the one left on either side.
+
+    >>> _own_names(["a.gain", "a.bias"], ["a.weight", "a.bias"], {"b": "a"})
+    {'a.gain': 'a.weight'}
+    """
+    ours, theirs = _by_module(set(names) - set(others)), _by_module(set(others) - set(names))
+    both = ours.keys() & theirs.keys() & set(paths.values())
+    return {
+        ours[module][0]: theirs[module][0]
+        for module in both
+        if len(ours[module]) == len(theirs[module]) == 1
+    }
+
+
+def _by_module(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(name.rpartition(".")[0], []).append(name)
+    return found
 
 
 def _steps(calls: Sequence[TreeNode]) -> Iterator[list[TreeNode]]:

@@ -29,6 +29,7 @@ _LINKS = {
     "guess": "comes perhaps, through calls without values, from",
     "weight": "reads the weight of",
     "returned": "was returned by",
+    "fed": "its {value} is what was fed to",
     "cause": "is explained by",
 }
 _PLACES = 3  # repeats of a finding that are listed as text; JSON has all

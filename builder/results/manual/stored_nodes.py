@@ -14,7 +14,7 @@ from builder.dump.reader import Dump
 from builder.dump.values import Values
 from builder.match.tree import Tree, TreeNode, make_node
 from builder.results.manual.measured_pair import StoredNode, StoredValue
-from builder.results.schema import graph, node, value
+from builder.results.schema import graph, node, stack, value
 from builder.results.value_pairs import record_of
 from msprobe_core.format import NameSyntaxError, parse_entry
 
@@ -90,9 +90,23 @@ def read_subtree(connection: Connection, top: Row[Any], *, below: bool) -> Store
     in_order = sorted(nodes.values(), key=lambda n: n.exec_order)
     for order, made in enumerate(in_order):
         made.exec_order = order
+    _give_backward(connection, dump, list(nodes.values()), top.graph)
     by_name = {made.name: made for made in nodes.values()}
     tree = Tree(dump, nodes[top.id], by_name, in_order)
     return StoredTree(tree, {nodes[row.id]: row for row in rows})
+
+
+def _give_backward(
+    connection: Connection, dump: Dump, nodes: Sequence[TreeNode], graph_id: int
+) -> None:
+    """Tell calls that have a backward pass, which lies elsewhere: it tells two alike apart."""
+    twins = {
+        node.entry.twin("backward"): node
+        for node in nodes
+        if node.entry is not None and node.direction == "forward" and node.backward is None
+    }
+    for name in find_nodes(connection, graph_id, twins):
+        twins[name].backward = make_node(dump, name, 0.0)
 
 
 def stored_nodes(
@@ -132,6 +146,7 @@ def _dump(connection: Connection, rows: Sequence[Row[Any]], top: Row[Any]) -> Du
         ranges[name] = (start, len(values.keys))
     owner = connection.execute(select(graph).where(graph.c.id == top.graph)).one()
     folder = Path(owner.dump_dir or "")
+    stacks, frames = _stacks(connection, rows)
     return Dump(
         path=folder,
         task="",
@@ -141,6 +156,17 @@ def _dump(connection: Connection, rows: Sequence[Row[Any]], top: Row[Any]) -> Du
         ranges=ranges,
         parents={},
         micro_steps={},
-        stacks={},
-        frames=[],
+        stacks=stacks,
+        frames=frames,
     )
+
+
+def _stacks(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[dict[str, int], list[str]]:
+    """Where the nodes were called, as a dump has it: by name the place in the texts."""
+    ids = sorted({row.stack for row in rows if row.stack is not None})
+    texts: dict[int, str] = {}
+    for start in range(0, len(ids), _CHUNK):
+        query = select(stack).where(stack.c.id.in_(ids[start : start + _CHUNK]))
+        texts |= {row.id: row.text for row in connection.execute(query)}
+    place = {id_: index for index, id_ in enumerate(texts)}
+    return {row.name: place[row.stack] for row in rows if row.stack in place}, list(texts.values())

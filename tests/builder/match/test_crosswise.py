@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,12 +131,13 @@ def test_what_an_optimizer_does_to_a_parameter_of_one_run_alone_says_so(tmp_path
         assert [found.reason[call] for call in calls] == [f"other_parameter:{name}"] * 2
 
 
+@pytest.mark.parametrize("weight", ["w", "gain"])  # which a port may call otherwise, too
 def test_an_optimizer_of_renamed_modules_pairs_by_what_their_parameters_are_called_there(
-    tmp_path: Path,
+    weight: str, tmp_path: Path
 ) -> None:
     ours = optimizer_tree(tmp_path / "p", ["units.0.w", "out.w"], ("Module.units.0.Mix.forward.0",))
     theirs = optimizer_tree(
-        tmp_path / "b", ["out.w", "stages.0.w"], ("Module.stages.0.Mix.forward.0",)
+        tmp_path / "b", ["out.w", f"stages.0.{weight}"], ("Module.stages.0.Mix.forward.0",)
     )
     pair = MappedPair("Module.units.0.Mix.forward.0", "Module.stages.0.Mix.forward.0", True)
     found = match_trees(ours, theirs, MatchRules(manual=[pair]))
@@ -144,6 +146,14 @@ def test_an_optimizer_of_renamed_modules_pairs_by_what_their_parameters_are_call
         "Tensor.add_.1.forward",
         "Tensor.add_.0.forward",
     ]
+
+
+def test_of_two_parameters_of_other_names_none_is_guessed(tmp_path: Path) -> None:
+    ours = optimizer_tree(tmp_path / "p", ["m.a", "m.b", "out.w"], ("Module.m.Mix.forward.0",))
+    theirs = optimizer_tree(tmp_path / "b", ["m.c", "m.d", "out.w"], ("Module.m.Mix.forward.0",))
+    found = match_trees(ours, theirs)
+    adds = [ours.by_name[f"Tensor.add_.{n}.forward"] for n in range(3)]
+    assert [call in found.partner for call in adds] == [False, False, True]
 
 
 def test_a_parameter_is_called_by_the_nearest_module_that_has_a_partner() -> None:

@@ -10,9 +10,13 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.event import listen, remove
 
+from builder import BuildOptions, build
+from builder.match.manual_file import MappedPair, write_mapping
 from builder.results.database import ResultDatabase
 from tb_graph_ascend.server.messages import Proposal
+from tb_graph_ascend.server.overlay import lay_over
 from tb_graph_ascend.server.proposals import propose
+from tests.builder.dumps import backward, forward, tensor, write_dump
 from tests.tb_graph_ascend.conftest import Site
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 
@@ -89,3 +93,52 @@ def test_what_is_proposed_only_after_others_are_mapped_is_mapped_too(
     result = ported.send("POST", "/pairs/0/0/proposals", {})
     first = all_at_once[0].places
     assert len(result["added"]) > first
+
+
+def dump_of(folder: Path, module: str, calls: list[tuple[str, bool]]) -> Path:
+    """A module with equal calls: each by the line that makes it, and whether it passes back."""
+    top = f"Module.{module}.Block.forward.0"
+    data: dict[str, object] = {top: forward([tensor()], [tensor()])}
+    construct: dict[str, object] = {top: None}
+    stack: dict[str, object] = {}
+    for n, (line, passes_back) in enumerate(calls):
+        name = f"Torch.cat.{n}.forward"
+        data[name] = forward([tensor()], [tensor()])
+        construct[name] = top
+        stack[f"s{n}"] = [[name], [f"File /job/model.py, line {n + 7}, in forward, \n {line}"]]
+        if passes_back:
+            data[f"Torch.cat.{n}.backward"] = backward([tensor()], [tensor()])
+            construct[f"Torch.cat.{n}.backward"] = None
+    return write_dump(folder, data, construct, stack)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ([("z = cat(x)", False), ("y = cat(x)", False)], [("y = cat(x)", False)]),
+        ([("y = cat(x)", False), ("y = cat(x)", True)], [("y = cat(x)", True)]),
+        ([("y = cat(x)", True), ("y = cat(x)", False)], [("y = cat(x)", True)]),
+    ],
+)
+def test_what_is_mapped_pairs_inside_as_a_build_with_the_pair_does(
+    ours: list[tuple[str, bool]], theirs: list[tuple[str, bool]], tmp_path: Path
+) -> None:
+    dumps = dump_of(tmp_path / "p", "one", ours), dump_of(tmp_path / "b", "other", theirs)
+    pairs = [MappedPair("Module.one.Block.forward.0", "Module.other.Block.forward.0", True)]
+    written = tmp_path / "x.mapping.json"
+    write_mapping(written, pairs)
+    file = build(*dumps, tmp_path / "plain", BuildOptions(workers=1)).path
+    options = BuildOptions(workers=1, manual_mapping=written)
+    rebuilt = ResultDatabase(build(*dumps, tmp_path / "mapped", options).path)
+    plain = ResultDatabase(file)
+    laid_over = plain.with_patches(lay_over(plain, pairs).patches)
+    assert partners(laid_over) == partners(rebuilt)
+    assert any(partners(rebuilt)[f"Torch.cat.{n}.forward"] for n in range(len(ours)))
+
+
+def partners(database: ResultDatabase) -> dict[str, str | None]:
+    """By the name of each call of the problem's that of its partner."""
+    ours, theirs = (side.patched(database.patches.nodes) for side in database.side_nodes(0, 0))
+    names = dict(zip(theirs.id.tolist(), theirs.names, strict=True))
+    matches = zip(ours.names, ours.match.tolist(), strict=True)
+    return {name: names.get(match) for name, match in matches if "cat" in name}
