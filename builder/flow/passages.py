@@ -218,7 +218,8 @@ class _Search:
         # Another call of the kind is of what else is read, and any where its reader reads several.
         several = any(one.node == tensor.node for one in self._ahead()[:1])
         others: tuple[Work, ...] = ("join", "part", "repeat", "cast") if several else ()
-        if any(self.silent.works(place, *others, *([work] if run else [])) for place in rest):
+        mixed = any(self.silent.works(place, *others, *([work] if run else [])) for place in rest)
+        if mixed or self.silent.are_alike(rest):
             rest = []
         if rest and not self._is_output(tensor) and not self.silent.claimed.keys() & set(rest):
             self.silent.claim(rest, ("to", tensor.print))

@@ -69,9 +69,12 @@ class SilentRuns:
     def joined_by_last(self, run: list[int]) -> list[int]:
         """The last of a run; where that joins, with views right before it of one name."""
         before = run[:-1]
-        alike = len(before) > 1 and len({self._name(place) for place in before}) == 1
-        views = alike and all(self.works(place, "view") for place in before)
+        views = self.are_alike(before) and all(self.works(place, "view") for place in before)
         return run if views and self.works(run[-1], "join") else run[-1:]
+
+    def are_alike(self, run: list[int]) -> bool:
+        """Whether several calls have one name: those work on several things, not on each other."""
+        return len(run) > 1 and len({self._name(place) for place in run}) == 1
 
     def _name(self, place: int) -> str:
         entry = self.calls.listed[place].entry

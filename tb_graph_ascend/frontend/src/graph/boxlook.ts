@@ -48,6 +48,8 @@ export interface BoxWords {
   /** Of what stands for repeats: whose output it shows. */
   last: (output: string) => string;
   weights: (shapes: string) => string;
+  /** Of what one run alone calls: which. */
+  alone: (side: "problem" | "benchmark") => string;
 }
 
 export function boxText(box: GraphBox, words: BoxWords): BoxText {
@@ -62,13 +64,14 @@ export function boxText(box: GraphBox, words: BoxWords): BoxText {
   const count = row.fold > 0 ? ` × ${row.fold}` : "";
   const title = side ? `${titleOf(row, side)}${call}${count}` : "";
   const weights = words.comparison ? "" : [...box.weights].sort((a, b) => b.length - a.length).map((shape) => shape.join("×") || "1").join(", ");
-  return { title: marked(title, row.direction === "backward"), type: typeOf(box), line, weights: weights && words.weights(weights) };
+  return { title: marked(title, row.direction === "backward"), type: typeOf(box, words), line, weights: weights && words.weights(weights) };
 }
 
-/** `Sequential · 3 × Mixer`; nothing for calls. */
-function typeOf({ row, repeats }: GraphBox): string {
+/** `Sequential · 3 × Mixer`; of a call only which run alone makes it. */
+function typeOf({ row, repeats }: GraphBox, { comparison, alone }: BoxWords): string {
   const side = row.problem ?? row.benchmark;
-  if (row.kind === "api" || !side) return "";
+  if (!side) return "";
+  if (row.kind === "api") return comparison && isAlone(row) ? alone(row.problem === null ? "benchmark" : "problem") : "";
   return [side.detail, repeats ? `${repeats.count} × ${repeats.type_name}` : ""].filter(Boolean).join(" · ");
 }
 

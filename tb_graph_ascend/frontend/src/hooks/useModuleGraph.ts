@@ -50,7 +50,7 @@ export function inputId(index: number): number {
 
 /** What boxes say that is not in the dump. */
 export function boxWords(t: TFunction, comparison: boolean): BoxWords {
-  return { comparison, calls: (count) => t("diff.calls", { count }), unrecorded: t("boxes.noValues"), last: (output) => t("diff.last", { output }), weights: (shapes) => t("boxes.weights", { shapes }) };
+  return { comparison, calls: (count) => t("diff.calls", { count }), unrecorded: t("boxes.noValues"), last: (output) => t("diff.last", { output }), weights: (shapes) => t("boxes.weights", { shapes }), alone: (side) => t(`diff.word.only_${side}`) };
 }
 
 function wishOf({ boxes, edges, inputs }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {

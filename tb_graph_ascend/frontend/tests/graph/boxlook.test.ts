@@ -5,7 +5,7 @@ import type { GraphBox } from "../../src/api/types";
 import { boxSize, boxText, fitted, fittedType, inputText, leavesText } from "../../src/graph/boxlook";
 import { row } from "../rows";
 
-const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values", last: (output: string) => `last: ${output}`, weights: (shapes: string) => `weights ${shapes}` };
+const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values", last: (output: string) => `last: ${output}`, weights: (shapes: string) => `weights ${shapes}`, alone: (side: string) => `only in ${side}` };
 const box = (change: Parameters<typeof row>[0], more: Partial<GraphBox> = {}): GraphBox => ({
   place: 1,
   parent: null,
@@ -19,6 +19,13 @@ const box = (change: Parameters<typeof row>[0], more: Partial<GraphBox> = {}): G
 });
 
 describe("the text of a box", () => {
+  it("says of a call that one run alone makes whose it is: both may have one of that name", () => {
+    const [ours, theirs] = [box({ key: 1, benchmark: null }), box({ key: 2, problem: null })];
+    const compared = { ...words, comparison: true };
+    expect([ours, theirs].map((each) => boxText(each, compared).type)).toEqual(["only in problem", "only in benchmark"]);
+    expect(boxText(ours, words).type).toBe("");
+  });
+
   it("counts the calls that stand in no module", () => {
     expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).line).toContain("7 calls");
   });

@@ -1,6 +1,6 @@
 /* The boxes and edges of a module as SVG, with all colours written out, so that it can be saved. */
 
-import { memo } from "react";
+import { type ReactElement, memo } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { GraphBox, GraphEdge, GraphInput } from "../../api/types";
@@ -26,6 +26,7 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
   const { graph, layout } = laid;
   const known = new Map(graph.edges.map((edge) => [`${edge.producer} ${edge.consumer}`, edge]));
   const shaped = new Set<number>();
+  const texts: ReactElement[] = [];
   const leaving = leavingOf(layout.routes, known);
   const byPlace = new Map(graph.boxes.map((box) => [box.place, box]));
   const holds = new Set(graph.boxes.map(({ parent }) => parent));
@@ -65,19 +66,12 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         // All that read an output read one shape: it stands once, where the edges begin.
         const from = how === "next" || leaves !== null || shaped.has(route.from) ? undefined : byPlace.get(route.from);
         if (from) shaped.add(route.from);
-        return (
-          <Edge
-            key={`${route.from} ${route.to}`}
-            route={route}
-            how={how}
-            from={from}
-            leaving={leaving.get(route) ?? ""}
-            start={layout.places.get(route.from)}
-            palette={palette}
-            lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null}
-          />
-        );
+        const key = `${route.from} ${route.to}`;
+        texts.push(<EdgeTexts key={key} route={route} from={from} leaving={leaving.get(route) ?? ""} start={layout.places.get(route.from)} palette={palette} />);
+        return <Edge key={key} route={route} how={how} palette={palette} lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null} />;
       })}
+      {/* Above all edges: none strikes the text of another out. */}
+      {texts}
     </>
   );
 });
@@ -208,24 +202,15 @@ function InputBox({ input, place: { x, y, width, height }, palette }: { input: G
 interface EdgeProps {
   route: Route;
   how: Known;
-  /** Whose shape stands at the edge; none where it stands already. */
-  from: GraphBox | undefined;
-  /** Which of several repeats it leaves, and others that lead to the same box; nothing for the last of them. */
-  leaving: string;
-  start: Place | undefined;
   palette: DiffPalette;
   lit: "in" | "out" | null;
 }
 
-function Edge({ route, how, from, leaving, start, palette, lit }: EdgeProps) {
+function Edge({ route, how, palette, lit }: EdgeProps) {
   const { t } = useTranslation();
   const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
   const look = EDGE_LOOKS[how];
   const fed = route.from < 0;
-  const shape = from ? shapeText(from.output) : "";
-  // What bends away from its box would strike the text out.
-  const halo = { stroke: palette.canvas, strokeWidth: 3, paintOrder: "stroke" } as const;
-  const beside = { fontSize: LINE_FONT, fill: palette.muted, fontFamily: palette.font, ...halo } as const;
   return (
     <g className="box-edge" data-skips={route.skips} data-known={fed ? "input" : how}>
       <title>{fed ? t("boxes.inputHelp") : t(`boxes.known.${how}`)}</title>
@@ -241,6 +226,27 @@ function Edge({ route, how, from, leaving, start, palette, lit }: EdgeProps) {
         strokeLinecap={look.dash === null ? undefined : "round"}
         markerEnd={look.arrow ? "url(#box-arrow)" : undefined}
       />
+    </g>
+  );
+}
+
+interface EdgeTextsProps {
+  route: Route;
+  /** Whose shape stands at the edge; none where it stands already. */
+  from: GraphBox | undefined;
+  /** Which of several repeats it leaves, and others that lead to the same box; nothing for the last of them. */
+  leaving: string;
+  start: Place | undefined;
+  palette: DiffPalette;
+}
+
+function EdgeTexts({ route, from, leaving, start, palette }: EdgeTextsProps) {
+  const shape = from ? shapeText(from.output) : "";
+  // What bends away from its box would strike the text out.
+  const halo = { stroke: palette.canvas, strokeWidth: 3, paintOrder: "stroke" } as const;
+  const beside = { fontSize: LINE_FONT, fill: palette.muted, fontFamily: palette.font, ...halo } as const;
+  return (
+    <g className="box-edge-texts">
       {leaving !== "" && (
         <text className="box-leaves" x={route.label[0]} y={route.label[1]} {...beside}>
           {leaving}
