@@ -126,8 +126,9 @@ def formats_told(extent: Extent) -> str | None:
         return None
     other = "benchmark" if formats.coarser == "problem" else "problem"
     return (
-        f"though the {formats.coarser} run computes {formats.calls} of {formats.total} calls in "
-        f"{formats.coarse}, the {other} run in {formats.fine}; the tolerance is that of the coarser"
+        f"though of {formats.total} matched calls that put out floats the {formats.coarser} run "
+        f"computes {formats.calls} in {formats.coarse}, the {other} run in {formats.fine}; "
+        "the tolerance is that of the coarser"
     )
 
 

@@ -70,7 +70,9 @@ def outcome_of(
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
     apart = unlike(problem.tree.dump, benchmark.tree.dump)
-    wrong = sorted(order for order, each in result.judgements.items() if _differs_in_form(each))
+    nodes = problem.tree.in_order
+    rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
+    wrong = sorted(n for n in rated if not _is_of_other_kernel(nodes[n], result.judgements[n]))
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -81,7 +83,7 @@ def outcome_of(
         compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
         precision=comparison.precision,
         errors=len(wrong),
-        first_error=problem.tree.in_order[wrong[0]].name if wrong else None,
+        first_error=nodes[wrong[0]].name if wrong else None,
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
@@ -162,6 +164,17 @@ def _differs_in_form(judgement: Judgement) -> bool:
     """Whether a node is rated error for what is no number: format, shape, an argument."""
     codes = {reason["code"] for reason in judgement.reasons}
     return judgement.verdict == "error" and "attribute_differs" in codes
+
+
+def _is_of_other_kernel(node: TreeNode, judgement: Judgement) -> bool:
+    """Whether a call of the backward pass hands on gradients of other shapes, and nothing else.
+
+    They are of whatever the forward kernel ended with: on another kernel, of something else.
+    """
+    if node.kind != "api" or node.direction != "backward":
+        return False
+    told = [r for r in judgement.reasons if r["code"] == "attribute_differs"]
+    return all(r["attribute"] == "shape" and str(r["value"]).startswith("output.") for r in told)
 
 
 def _is_incomparable(apart: Reason | None) -> bool:

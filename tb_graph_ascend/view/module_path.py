@@ -21,6 +21,17 @@ def module_path(name: str) -> str | None:
     return None if entry is None or entry.kind == "api" else entry.path or entry.type_name
 
 
+def telling_end(path: str) -> str:
+    """The end of a path that tells what it is of, for a bare number tells nothing.
+
+    >>> telling_end("network.up.2"), telling_end("layers.0.mlp"), telling_end("2")
+    ('up.2', 'mlp', '2')
+    """
+    parts = path.split(".")
+    words = [place for place, part in enumerate(parts) if not part.isdigit()]
+    return ".".join(parts[words[-1] :] if words else parts)
+
+
 def call_number(name: str) -> int | None:
     """Which call of its function or module a node is, from 0."""
     entry = entry_of(name)

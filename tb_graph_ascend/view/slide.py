@@ -17,7 +17,7 @@ from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of, with_handed_on
-from tb_graph_ascend.view.module_path import OPTIMIZER
+from tb_graph_ascend.view.module_path import OPTIMIZER, module_path, telling_end
 from tb_graph_ascend.view.slide_text import (
     INK,
     QUIET,
@@ -244,6 +244,8 @@ def _sentences(finding: Finding, words: SlideWords) -> tuple[str, str, str]:
     """Of a cause that heals, which none in the optimizer does, that the result is the same."""
     if any(reason["code"] == "heals" for reason in finding.reasons):
         return words.heals, words.heals_at_top, words.heals_at_top
+    if finding.node.direction == "backward" or finding.node.recomputed:
+        return words.begins_backward, words.begins_backward_at_top, words.begins_in_optimizer
     return words.begins, words.begins_at_top, words.begins_in_optimizer
 
 
@@ -343,7 +345,9 @@ def _called(node: Node, words: SlideWords) -> str:
     number = node.name.rsplit(".", 2)
     call = next((part for part in number[1:] if part.isdigit()), None)
     passed = f" ↩ {words.backward}" if node.direction == "backward" else ""
-    return node.label + (f" #{call}" if call is not None and node.kind == "api" else "") + passed
+    bare = node.label.isdigit()
+    label = telling_end(module_path(node.name) or node.label) if bare else node.label
+    return label + (f" #{call}" if call is not None and node.kind == "api" else "") + passed
 
 
 def _colour(score: float) -> str:

@@ -18,6 +18,8 @@ class SlideWords(msgspec.Struct, frozen=True):
     begins: str
     begins_at_top: str
     begins_in_optimizer: str
+    begins_backward: str
+    begins_backward_at_top: str
     heals: str
     heals_at_top: str
     since: str
@@ -64,6 +66,8 @@ WORDS: dict[Language, SlideWords] = {
         begins="It begins in {module}",
         begins_at_top="It begins in DefaultModel itself",
         begins_in_optimizer="It begins in the optimizer",
+        begins_backward="It begins in the backward pass of {module}",
+        begins_backward_at_top="It begins in the backward pass of DefaultModel itself",
         heals="The same result; {module} gets there another way",
         heals_at_top="The same result; calls in DefaultModel itself get there another way",
         since="With pairs made by hand it begins in {module}",
@@ -82,8 +86,8 @@ WORDS: dict[Language, SlideWords] = {
         agrees="Both runs agree",
         nothing="Nothing diverges in what was compared",
         formats=(
-            "though the {coarser} run computes {calls} of {total} calls in {coarse}, the {finer} "
-            "run in {fine}; the tolerance is that of the coarser"
+            "though of {total} matched calls that put out floats the {coarser} run computes "
+            "{calls} in {coarse}, the {finer} run in {fine}; the tolerance is that of the coarser"
         ),
         largest=(
             "largest relative error {percent:.2g} %, in {value} of {call} "
@@ -93,7 +97,7 @@ WORDS: dict[Language, SlideWords] = {
         between="; ",
         nothing_compared="Nothing was compared",
         compared=(
-            "{matched} nodes compared in {pairs} steps and ranks; {unmatched} have no partner, "
+            "{matched} nodes matched in {pairs} steps and ranks; {unmatched} have no partner, "
             "{failed} steps and ranks failed"
         ),
         few_shared="These runs share {share} % of their calls by name",
@@ -122,6 +126,8 @@ WORDS: dict[Language, SlideWords] = {
         begins="差异始于 {module}",
         begins_at_top="差异始于 DefaultModel 本身",
         begins_in_optimizer="差异始于优化器",
+        begins_backward="差异始于 {module} 的反向过程",
+        begins_backward_at_top="差异始于 DefaultModel 本身的反向过程",
         heals="结果一致，仅 {module} 中的算法不同",
         heals_at_top="结果一致，仅 DefaultModel 本身的算法不同",
         since="按手动映射，差异始于 {module}",
@@ -140,15 +146,15 @@ WORDS: dict[Language, SlideWords] = {
         agrees="两次运行一致",
         nothing="已比对的部分没有差异",
         formats=(
-            "但{total} 个调用中有 {calls} 个{coarser}以 {coarse} 计算，{finer}以 {fine} 计算；"
-            "容差按较粗的格式"
+            "但输出浮点数的 {total} 个已匹配调用中有 {calls} 个{coarser}以 {coarse} 计算，"
+            "{finer}以 {fine} 计算；容差按较粗的格式"
         ),
         largest="最大相对误差 {percent:.2g}%，在 {call} 的 {value}（第 {step} 步，卡 {rank}）",
         no_error="没有任何数值不同",
         between="；",
         nothing_compared="没有比对任何数值",
         compared=(
-            "比对了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
+            "匹配了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
             "{failed} 组失败"
         ),
         few_shared="两次运行只有 {share}% 的调用同名",

@@ -32,7 +32,7 @@ describe("answer", () => {
     on("renamed", async (page) => {
       const said = await answer(page);
       expect(said).toContain("Nothing diverges in what was compared");
-      expect(said).toContain("134 nodes were compared");
+      expect(said).toContain("134 nodes were matched");
       expect(said).toContain("56 nodes were not compared");
       expect(said).toContain("on one side only");
       // Calls with a partner and no value have a list of their own.

@@ -35,7 +35,7 @@ async function buildRenamed(page: Page): Promise<void> {
 
 /** The answer of the comparison that was built with the pairs: whatever lies below them is paired too. */
 async function wholeAnswer(page: Page): Promise<void> {
-  await expect.poll(() => answer(page), { timeout: 60_000 }).toContain("162 nodes were compared");
+  await expect.poll(() => answer(page), { timeout: 60_000 }).toContain("162 nodes were matched");
   await expect.poll(() => answer(page)).not.toContain("not compared");
 }
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from builder.results.records import Reason
-from tb_graph_ascend.view.slide import worded
+from tb_graph_ascend.view.slide import _called, _sentences, worded
+from tb_graph_ascend.view.slide_words import WORDS
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,25 @@ def test_numbers_that_four_digits_would_make_equal_have_as_many_as_tell_them_apa
 def test_a_sentence_that_rounds_itself_still_does() -> None:
     said = worded({"code": "norm_error_grows", "value": "output.0", "error": 0.123456789})
     assert said.startswith("output.0: relative error of the norm 0.123,")
+
+
+def test_a_headline_says_what_is_in_the_backward_pass() -> None:
+    """Of a gradient, and of a call that a backward makes, whose own name does not tell it."""
+
+    def told(direction: str, recomputed: bool) -> str:
+        node: Any = SimpleNamespace(direction=direction, recomputed=recomputed)
+        finding: Any = SimpleNamespace(reasons=[], node=node)
+        return _sentences(finding, WORDS["en"])[0]
+
+    assert told("forward", recomputed=False) == "It begins in {module}"
+    backward = "It begins in the backward pass of {module}"
+    assert told("backward", recomputed=False) == told("forward", recomputed=True) == backward
+
+
+def test_a_module_with_a_bare_number_is_called_by_more_of_its_path() -> None:
+    def called(name: str, label: str) -> str:
+        node: Any = SimpleNamespace(name=name, label=label, direction="forward", kind="module")
+        return _called(node, WORDS["en"])
+
+    assert called("Module.net.up.2.Block.forward.0", "2") == "up.2"
+    assert called("Module.layers.1.mlp.MLP.forward.0", "mlp") == "mlp"

@@ -2,7 +2,7 @@
  * with a mark where it ran backward: the forward call has the same name and number. */
 
 import type { Node } from "../api/types";
-import { shortName } from "./labels";
+import { shortName, tellingEnd } from "./labels";
 
 const CALL = /\.(\d+)\.(?:forward|backward)$/;
 const BACKWARD = /\.(?:backward|parameters_grad)(?:\.\d+)?$/;
@@ -18,6 +18,12 @@ export function calledAs({ kind, name, label }: Pick<Node, "kind" | "name" | "la
 export function calledByName(name: string): string {
   const [type, label = name] = name.split(".");
   return calledAs({ kind: type === "Module" || type === "Cell" ? "module" : "api", name, label });
+}
+
+/** What a node is called where its module stands beside it: a call by name and number, a module by the end of its path. */
+export function calledBriefly({ kind, name, label }: Pick<Node, "kind" | "name" | "label">): string {
+  if (kind === "api") return callOf(name, label);
+  return /^\d+$/.test(label) ? tellingEnd(shortName(name)) : label;
 }
 
 /** A name with the mark, where it is due. */

@@ -36,6 +36,11 @@ export function shortName(name: string): string {
   return name.replace(/\.\d+\.(?:forward|backward)$/, "");
 }
 
+/** The end of a path that tells what it is of: `up.2`, for a bare `2` reads as a number. */
+export function tellingEnd(path: string): string {
+  return /[^.]*[^.\d][^.]*(?:\.\d+)*$/.exec(path)?.[0] ?? path;
+}
+
 /** Kind and label of a node of which only the name is known. */
 export function labelOfName(name: string): Pick<Node, "kind" | "label"> {
   if (MODULE.test(name) || GRADIENTS.test(name)) return { kind: "module", label: shortName(name) };

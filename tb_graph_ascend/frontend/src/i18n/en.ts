@@ -114,6 +114,8 @@ export const en = {
     next: "Next cause (N)",
     ranksOne: "rank {{ranks}}, from step {{step}}",
     ranks: "{{count}} ranks ({{ranks}}), from step {{step}}",
+    shownFrom: "; values differ from step {{step}}",
+    seenIn: "In step {{step}} · rank {{rank}}:",
     placesHere_one: "in {{count}} place here, {{total}} in all",
     placesHere_other: "in {{count}} places here, {{total}} in all",
     places_one: "in {{count}} place",

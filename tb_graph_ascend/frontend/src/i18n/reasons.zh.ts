@@ -67,20 +67,20 @@ export const reasonsZh: Record<string, string> = {
   nonfinite_made: "由有限的输入在 {{value}} 中产生了 {{state}}",
   nonfinite_first: "其 {{value}} 含有所在步的第一个 {{state}}，而标杆侧没有",
   nonfinite_follows: "所在步的第一个 {{state}}（标杆侧没有）在 {{maker}} 的 {{value}} 中；在它之前运行的此调用已经不同",
-  argument_differs: "参数 {{value}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",
+  argument_differs: "实参 {{value}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",
   precision_differs: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算",
   partner_missing: "卡 {{peer_rank}} 没有与之对应的 {{kind}}",
   collective_order: "本卡调用 {{kind}} 时，卡 {{peer_rank}} 调用的是 {{other}}",
   checkpoint_recomputed: "在反向传播中运行：由激活检查点重新计算，或由自定义的反向函数调用",
   rated_error:
-    "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或参数；第一个是 {{name}}",
+    "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或实参；第一个是 {{name}}",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",
   precision_setting: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算（大多数值或整类调用）；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
   unlike_statistics: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的统计量比较",
   unlike_checksums: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的校验值比较",
   unlike_attributes:
-    "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了参数、dtype 和形状",
+    "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了实参、dtype 和形状",
   unlike_names: "{{problem}} 数据与 {{benchmark}} 数据比较：一侧没有任何值，只比较了名称",
   placed_by_names:
     "$t(side.{{side}})的数据没有 construct.json：模块按名称放置，调用放在另一侧同名调用所在之处，否则放在相邻调用旁",

@@ -115,6 +115,8 @@ export const zh: Texts = {
     next: "下一个起因 (N)",
     ranksOne: "卡 {{ranks}}，自第 {{step}} 步起",
     ranks: "卡 {{ranks}}（共 {{count}} 张），自第 {{step}} 步起",
+    shownFrom: "；数值自第 {{step}} 步起不同",
+    seenIn: "在第 {{step}} 步 · 卡 {{rank}}：",
     placesHere_one: "此处 {{count}} 处，共 {{total}} 处",
     placesHere_other: "此处 {{count}} 处，共 {{total}} 处",
     places_one: "出现在 {{count}} 处",

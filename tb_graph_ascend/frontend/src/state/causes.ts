@@ -3,7 +3,7 @@
 import type { TFunction } from "i18next";
 
 import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
-import { calledAs, marked } from "../graph/called";
+import { calledAs, calledBriefly, marked } from "../graph/called";
 import { labelOfName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
@@ -15,10 +15,9 @@ import { rangesText } from "./ranges";
 export const OPTIMIZER = "optimizer";
 
 /** `__mul__ #39`, with mark and word where it ran backward: a headline is read before any legend. */
-export function callText(t: TFunction, { finding: { node }, call }: Cause): string {
-  const number = node.kind === "api" && call !== null ? ` #${call}` : "";
+export function callText(t: TFunction, { finding: { node } }: Cause): string {
   const backward = node.direction === "backward";
-  return marked(node.label + number, backward) + (backward ? ` ${t("direction.backward")}` : "");
+  return marked(calledBriefly(node), backward) + (backward ? ` ${t("direction.backward")}` : "");
 }
 
 /** What differs, as the first reason tells it, and where NaN comes first, in the step of the finding, for another may be shown. */
@@ -85,8 +84,16 @@ export function noSeriesText(
   return t(side === "problem" ? "across.causeProblem" : "across.causeBenchmark", told);
 }
 
+/** Where a cause is: in its one step and rank, else on which ranks and from which step; and from which step on
+ * values show it, where it is there before any does. */
+export function historyText(t: TFunction, cause: Cause): string {
+  const { ranks, first_step: first, last_step: last, finding } = cause;
+  const where = ranks.length === 1 && first === last ? t("findings.place", { step: first, rank: ranks[0] }) : ranksText(t, cause);
+  return finding.step > first ? where + t("findings.shownFrom", { step: finding.step }) : where;
+}
+
 /** On which ranks and from which step. */
-export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): string {
+function ranksText(t: TFunction, { ranks, first_step: step }: Cause): string {
   const listed = rangesText(ranks);
   return ranks.length === 1 ? t("findings.ranksOne", { ranks: listed, step }) : t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
@@ -172,8 +179,15 @@ export function healing({ finding }: Cause): Reason | undefined {
 export function beginsText(t: TFunction, cause: Cause): string {
   const { module } = cause;
   if (healing(cause)) return module === null ? t("answer.healsTop") : t("answer.heals", { module });
-  if (module === null) return t("answer.beginsTop");
-  return module === OPTIMIZER ? t("answer.beginsOptimizer") : t("answer.begins", { module });
+  if (module === OPTIMIZER) return t("answer.beginsOptimizer");
+  const backward = runsBackward(cause.finding.node);
+  if (module === null) return t(backward ? "answer.beginsTopBackward" : "answer.beginsTop");
+  return t(backward ? "answer.beginsBackward" : "answer.begins", { module });
+}
+
+/** Whether a node runs in the backward pass: as a gradient, or as a call that a backward makes. */
+function runsBackward({ direction, recomputed }: Pick<Node, "direction" | "recomputed">): boolean {
+  return direction === "backward" || recomputed;
 }
 
 /** Whether a cause is on other ranks than that on screen: the same call may run there and be none. */
@@ -186,6 +200,15 @@ export function causeOnAnotherRank(causes: readonly Cause[], node: Pick<Node, "i
   if (causes.some(({ places }) => places.some((place) => place.node === node.id))) return undefined;
   const named = causes.filter(({ finding }) => finding.node.side === node.side && finding.node.name === node.name);
   return named.flatMap(({ places }) => places).find((place) => place.name === node.name && place.rank !== rank);
+}
+
+/** Reasons that hold in every place of a cause: what the call is given, not what it puts out. */
+const OF_THE_CALL = new Set(["argument_differs", "extra_calls", "missing_calls", "extra_replaced", "missing_replaced"]);
+
+/** The reasons of a cause: those that hold wherever it is, and those of the step and rank in which it was found. */
+export function reasonsByPlace({ finding: { reasons } }: Cause): { everywhere: Reason[]; there: Reason[] } {
+  const isEverywhere = ({ code }: Reason): boolean => OF_THE_CALL.has(code);
+  return { everywhere: reasons.filter(isEverywhere), there: reasons.filter((reason) => !isEverywhere(reason)) };
 }
 
 /** In how many places a cause is, and how many of them are on screen: all else around a card is of these. */

@@ -1,5 +1,7 @@
 /* Steps and ranks of a comparison, as numbers in order. */
 
+import type { Pair } from "../api/types";
+
 interface Place {
   step: number;
   rank: number;
@@ -33,6 +35,19 @@ export function nearestCompared<P extends Place & { status: string }>(pairs: rea
   const compared = pairs.filter(({ status }) => status === "ok");
   return compared.length > 0 ? compared.reduce(nearer) : null;
 }
+
+/** What was compared and what was not, over all steps and ranks. */
+export function countsOf(pairs: readonly Counted[]): { matched: number; unmatched: number; divergent: number } {
+  const compared = pairs.filter(({ status }) => status === "ok");
+  const sum = (of: (pair: Counted) => number): number => compared.reduce((whole, pair) => whole + of(pair), 0);
+  return {
+    matched: sum(({ matched }) => matched),
+    unmatched: sum((pair) => pair.unmatched_problem + pair.unmatched_benchmark),
+    divergent: sum(({ divergent }) => divergent),
+  };
+}
+
+type Counted = Pick<Pair, "status" | "matched" | "unmatched_problem" | "unmatched_benchmark" | "divergent">;
 
 function distinct(values: number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);

@@ -49,13 +49,16 @@ function takeOver(linked: Linked): void {
   useApp.getState().set({ recolour, leftTab, bottomTab, query, table });
 }
 
-/** The path that a database's token stands for, as people know the file. */
+/** The path that a database's token stands for, as people know the file; what is no token is told as it was given. */
 function pathOf(token: string): string {
   try {
     const raw = atob(token.replaceAll("-", "+").replaceAll("_", "/"));
-    const text = new TextDecoder().decode(Uint8Array.from(raw, (byte) => byte.charCodeAt(0)));
-    return text.slice(text.indexOf("/") + 1);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(raw, (byte) => byte.charCodeAt(0)));
+    return TOKEN.exec(text)?.[1] ?? token;
   } catch {
     return token;
   }
 }
+
+/** The number of a folder and the path below it, which hold no control characters. */
+const TOKEN = /^\d+\/(\P{Cc}+)$/u;

@@ -12,6 +12,7 @@ import {
   causeAt,
   causeScoreText,
   causeText,
+  historyText,
   isElsewhere,
   isUpdateWithoutGradient,
   ledBackTo,
@@ -21,7 +22,7 @@ import {
   perhapsFrom,
   placeText,
   placesText,
-  ranksText,
+  reasonsByPlace,
   sameLine,
   scoreWith,
   senderTo,
@@ -66,12 +67,10 @@ describe("ledBackTo", () => {
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
     expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes here go back to it" });
   });
-  it("says in Chinese that all go back to it, and of one rank its number alone", async () => {
+  it("says in Chinese that all go back to it", async () => {
     const i18n = createI18n();
     await changeLanguage(i18n, "zh");
     expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("此处全部 50 个有差异的节点都可追溯到它");
-    expect(ranksText(i18n.t, { ranks: [6], first_step: 0 } as Cause)).toBe("卡 6，自第 0 步起");
-    expect(ranksText(i18n.t, { ranks: [6, 7], first_step: 0 } as Cause)).toBe("卡 6–7（共 2 张），自第 0 步起");
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
@@ -222,13 +221,47 @@ describe("the places of a cause", () => {
   });
 });
 
+describe("the history of a cause", () => {
+  const cause = (ranks: number[], first: number, last: number, found = first) =>
+    ({ ranks, first_step: first, last_step: last, finding: { step: found, rank: ranks[0] } }) as unknown as Cause;
+  it("is one for causes of the same steps and ranks, in however many places they are", () => {
+    const { t } = createI18n();
+    expect(historyText(t, { ...cause([0], 0, 0), place_count: 1 })).toBe("step 0 · rank 0");
+    expect(historyText(t, { ...cause([0], 0, 0), place_count: 2 })).toBe("step 0 · rank 0");
+    expect(historyText(t, cause([0], 0, 3))).toBe("rank 0, from step 0");
+    expect(historyText(t, cause([0, 1], 3, 3))).toBe("2 ranks (0–1), from step 3");
+  });
+  it("says from which step on values show it, where it is there before", async () => {
+    const i18n = createI18n();
+    expect(historyText(i18n.t, cause([0], 0, 3, 2))).toBe("rank 0, from step 0; values differ from step 2");
+    await changeLanguage(i18n, "zh");
+    expect(historyText(i18n.t, cause([6], 0, 3, 2))).toBe("卡 6，自第 0 步起；数值自第 2 步起不同");
+    expect(historyText(i18n.t, cause([6, 7], 0, 1))).toBe("卡 6–7（共 2 张），自第 0 步起");
+  });
+  it("keeps what holds in every step apart from the numbers of one", () => {
+    const reasons = ["argument_differs", "explained", "nonfinite_follows"].map((code) => ({ code }));
+    const { everywhere, there } = reasonsByPlace({ finding: { reasons } } as unknown as Cause);
+    expect(everywhere.map(({ code }) => code)).toEqual(["argument_differs"]);
+    expect(there.map(({ code }) => code)).toEqual(["explained", "nonfinite_follows"]);
+    expect(reasonsByPlace({ finding: { reasons: [{ code: "introduced" }] } } as unknown as Cause).everywhere).toEqual([]);
+  });
+});
+
 describe("beginsText", () => {
   it("names the module, the optimizer, or the top level", async () => {
     const i18n = createI18n();
-    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, finding: { reasons: [] } } as unknown as Cause));
+    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, finding: { reasons: [], node: {} } } as unknown as Cause));
     expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins in DefaultModel itself"]);
     await changeLanguage(i18n, "zh");
     expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于 DefaultModel 本身"]);
+  });
+  it("says that it is in the backward pass, of a gradient and of a call that a backward makes", () => {
+    const { t } = createI18n();
+    const said = (module: string | null, node: object) => beginsText(t, { module, finding: { reasons: [], node } } as unknown as Cause);
+    expect(said("up", { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of up");
+    expect(said("up", { direction: "forward", recomputed: true })).toBe("It begins in the backward pass of up");
+    expect(said(null, { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of DefaultModel itself");
+    expect(said("optimizer", { direction: "forward", recomputed: true })).toBe("It begins in the optimizer");
   });
   it("says of another way to the same result that the result is the same", () => {
     const { t } = createI18n();

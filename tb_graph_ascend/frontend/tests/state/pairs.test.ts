@@ -1,7 +1,7 @@
 /* Where to go on from a step and rank that cannot be compared. */
 import { describe, expect, it } from "vitest";
 
-import { nearestCompared } from "../../src/state/pairs";
+import { countsOf, nearestCompared } from "../../src/state/pairs";
 
 const pair = (step: number, rank: number, status = "ok") => ({ step, rank, status });
 
@@ -15,4 +15,9 @@ describe("the nearest that was compared", () => {
   it("is none where none was", () => {
     expect(nearestCompared([pair(0, 0, "failed")], pair(0, 0))).toBeNull();
   });
+});
+
+it("counts over all steps and ranks that were compared", () => {
+  const counted = (matched: number, divergent: number, status: "ok" | "failed" = "ok") => ({ status, matched, divergent, unmatched_problem: 2, unmatched_benchmark: 1 });
+  expect(countsOf([counted(319, 0), counted(439, 7), counted(9, 9, "failed")])).toEqual({ matched: 758, unmatched: 6, divergent: 7 });
 });

@@ -73,3 +73,18 @@ describe("Back", () => {
     expect(useBoxes.getState().module).toBe(5);
   });
 });
+
+describe("a link to no file that is here", () => {
+  const token = (path: string) => Buffer.from(path).toString("base64url");
+  it.each([
+    [token("0/t14/compare.vis.db"), "t14/compare.vis.db"],
+    [token("1/日志/a.vis.db"), "日志/a.vis.db"],
+    ["t08", "t08"],
+    ["abcd", "abcd"],
+    [token("no number/a.vis.db"), token("no number/a.vis.db")],
+    ["%", "%"],
+  ])("names the file of a token, and else what was given: %s", (db, name) => {
+    expect(start({ ...fromQuery(""), db }, [entry("a")])).toBe(true);
+    expect(calls.leave).toHaveBeenCalledWith({ db: null, gone: { what: "database", name } });
+  });
+});

@@ -11,7 +11,7 @@ import { useShares } from "../../hooks/useShares";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 import { openPlace, selectNode } from "../../state/actions";
 import { calledAs } from "../../graph/called";
-import { beginsText, callText, causeScoreText, causeSentence, healing, isElsewhere, isPlaceOf, ledBackTo, ranksText, sideOfName } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeSentence, healing, historyText, isElsewhere, isPlaceOf, ledBackTo, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useShownCause } from "../../state/showncause";
@@ -97,15 +97,10 @@ function Causes({ answer }: { answer: Answer }) {
 
 function Headline({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const { finding, place_count: places } = cause;
-  const where = beginsText(t, cause);
-  const place =
-    places > 1
-      ? ranksText(t, cause)
-      : t("findings.place", { step: finding.step, rank: finding.rank });
+  const { finding } = cause;
   return (
     <span>
-      {where} <span className="answer-place">{place}</span>{" "}
+      {beginsText(t, cause)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
       {finding.score !== null && <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />}
     </span>
   );

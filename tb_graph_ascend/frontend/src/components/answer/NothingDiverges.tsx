@@ -59,7 +59,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
             )}
             {silent > 0 && (
               <li className="muted">
-                {t("answer.withoutValues", { count: silent, over })}{" "}
+                {t("answer.withoutValues", { count: silent })}{" "}
                 <button type="button" className="link" onClick={() => listNodes(WITHOUT_VALUES, "all")}>
                   {t("answer.list")}
                 </button>

@@ -9,7 +9,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, historyText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reasonsByPlace } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
@@ -56,15 +56,11 @@ export function CauseCard({ cause, number, first, former }: Props) {
           {first && <span className="tag start">{t("findings.startHere")}</span>}
           <span className="tag">{kindText(t, finding)}</span>
           {(data?.pairs.length ?? 0) > 1 && (
-            <span>
-              {places > 1
-                ? ranksText(t, cause)
-                : t("findings.place", { step: finding.step, rank: finding.rank })}
-            </span>
+            <span>{historyText(t, cause)}</span>
           )}
         </span>
         {former !== null && <span className="reason former-told">{former}</span>}
-        <ReasonList reasons={finding.reasons} />
+        <Reasons cause={cause} />
         <SourceLine cause={cause} />
       </button>
       {nonfiniteMaker(cause) !== null && (
@@ -75,6 +71,22 @@ export function CauseCard({ cause, number, first, former }: Props) {
       {places > 1 && <Places cause={cause} />}
       <OwnShare cause={cause} />
     </li>
+  );
+}
+
+/** Why it is a cause; on another step or rank than that of its numbers, which of them are not of what is on screen. */
+function Reasons({ cause }: { cause: Cause }) {
+  const { t } = useTranslation();
+  const { step, rank } = cause.finding;
+  const isHere = useApp((state) => state.step === step && state.rank === rank);
+  const { everywhere, there } = reasonsByPlace(cause);
+  if (isHere || there.length === 0) return <ReasonList reasons={cause.finding.reasons} />;
+  return (
+    <>
+      <ReasonList reasons={everywhere} />
+      <span className="reason muted">{t("findings.seenIn", { step, rank })}</span>
+      <ReasonList reasons={there} />
+    </>
   );
 }
 

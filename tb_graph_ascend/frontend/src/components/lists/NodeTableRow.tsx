@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import type { NodeRow } from "../../api/types";
 import { isUnmatched } from "../../graph/appearance";
-import { BACK } from "../../graph/called";
+import { BACK, calledBriefly } from "../../graph/called";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText } from "../../i18n/reason";
 import { pickNode } from "../../state/actions";
@@ -46,8 +46,7 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
           <span className={`side-dot ${node.side}`} title={t("lists.onlyIn", { side: t(`side.${node.side}`) })} />
         )}
         <span className="node-tail">
-          {node.label}
-          {node.kind === "api" && callNumber(node.name)}
+          {calledBriefly(node)}
         </span>
         {node.direction === "backward" && (
           <span className="muted" role="img" aria-label={t("direction.backward")} title={t("direction.backward")}>
@@ -68,12 +67,6 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
       </span>
     </div>
   );
-}
-
-/** ` #39`: equal calls are told apart by their number. */
-function callNumber(name: string): string {
-  const number = /\.(\d+)\.(?:forward|backward)$/.exec(name)?.[1];
-  return number === undefined ? "" : ` #${number}`;
 }
 
 /** The score; for a node without a partner that of what it hands on, why it has none, and the button that maps it. */

@@ -4,8 +4,8 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import type { Database } from "../../api/types";
-import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
-import { ranksOf, stepsOf } from "../../state/pairs";
+import { useDatabase } from "../../hooks/useDatabase";
+import { countsOf, ranksOf, stepsOf } from "../../state/pairs";
 
 export function AboutComparison() {
   const { t } = useTranslation();
@@ -22,19 +22,12 @@ export function AboutComparison() {
 
 function Facts({ database }: { database: Database }) {
   const { t, i18n } = useTranslation();
-  const pair = useCurrentPair();
   const { pairs, comparison, problem, benchmark } = database;
-  const unmatched = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
   const facts: [string, string | null][] = [
     [comparison ? t("side.problem") : t("side.single"), problem],
     [t("side.benchmark"), benchmark],
     [t(comparison ? "about.pairs" : "about.holds"), pairs.length > 1 ? rangeText(database, t) : null],
-    [
-      t("about.matched"),
-      comparison && pair?.status === "ok"
-        ? t("about.matchedCount", { matched: pair.matched, unmatched, divergent: pair.divergent })
-        : null,
-    ],
+    [t("about.matched"), comparison ? t("about.matchedCount", countsOf(pairs)) : null],
     [t("about.task"), t(`task.${database.task}`)],
     [t("about.created"), builtText(database, t, i18n.language)],
   ];

@@ -1,0 +1,38 @@
+"""Nodes rated error for their form alone; what another kernel hands back is none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import builder
+from tests.builder.dumps import Json, backward, forward, tensor, write_dump
+
+CALL, GRADIENT = "Functional.attend.0.forward", "Functional.attend.0.backward"
+
+
+def summary(tmp_path: Path, ours: Json, theirs: Json) -> list[str]:
+    for side, gradient in (("p", ours), ("b", theirs)):
+        data = {
+            CALL: forward([tensor(1.0)], [tensor(2.0)]),
+            GRADIENT: backward([tensor(3.0)], [gradient]),
+        }
+        write_dump(tmp_path / side, data)
+    found = builder.build(tmp_path / "p", tmp_path / "b", tmp_path / "out")
+    return [reason["code"] for reason in found.summary]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        (tensor(4.0, shape=[6, 4, 31]), tensor(9.0, shape=[24, 31]), False),
+        (tensor(4.0, dtype="torch.bfloat16"), tensor(4.0, dtype="torch.float32"), True),
+        (tensor(4.0), tensor(4.0), False),
+    ],
+    ids=["another kernel's gradient", "another format", "the same"],
+)
+def test_shapes_that_another_kernel_hands_back_are_no_error(
+    tmp_path: Path, ours: Json, theirs: Json, told: bool
+) -> None:
+    assert any("error" in code for code in summary(tmp_path, ours, theirs)) is told
