@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
 from builder.flow.fingerprints import NO_PRINT, Fingerprints
+from builder.flow.handed_gradients import HandedGradients, ReadValues
 from builder.match.tree import Tree, TreeNode, subtree
 
 Ints = NDArray[np.int64]
@@ -79,15 +80,17 @@ def flow_of(tree: Tree, columns: Columns, forms: list[Form]) -> Flow:
     producer = np.where(output == NOWHERE, NOWHERE, owner[output])
     exact = _put_exact(tree, values, read, producer, output)
     told = producer != NOWHERE
+    edges = ReadValues(read[told], owner[read][told], producer[told], output[told])
+    HandedGradients(tree, prints, owner, begin, values.made).put(edges)
     return Flow(
         tree,
         known,
         owner,
         begin,
-        read[told],
-        owner[read][told],
-        producer[told],
-        output[told],
+        edges.value,
+        edges.consumer,
+        edges.producer,
+        edges.output,
         exact[told],
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
+from builder.flow.bounded import lead_bounded
 from builder.flow.constant_tensors import Constants, constants_of
 from builder.flow.constant_ways import lead_constants
 from builder.flow.cuts import Cuts
@@ -113,7 +114,8 @@ class _Search:
                 left.append(one)
         left = [one for one in left if not self._is_output(one[0])]
         for tensor, readers in left:
-            self._by_shape(tensor, readers)
+            if not lead_bounded(tensor, readers, self.available, self.silent):
+                self._by_shape(tensor, readers)
 
     def _by_numbers(self, tensor: Tensor, readers: list[Reading]) -> bool:
         begin = tensor.node
@@ -318,10 +320,16 @@ class _Search:
             source == NOWHERE
             or run[0] - 1 in self.silent.claimed
             or source in self.silent.edges.read
+            or self._backward_ran(source, self.calls.order[run[0]])
         ):
-            return [], run[-1:]
+            return [], self.silent.joined_by_last(run)
         views = next((n for n, at in enumerate(run) if not self.silent.works(at, "view")), len(run))
         return [source], [*run[: min(views, len(run) - 1)], run[-1]]
+
+    def _backward_ran(self, since: int, until: int) -> bool:
+        """Whether a backward pass lies between: what runs behind it works on gradients, weights."""
+        nodes = self.flow.tree.in_order[since + 1 : until]
+        return any(node.direction == "backward" for node in nodes)
 
     def _is_output(self, tensor: Tensor) -> bool:
         return self.flow.tree.dump.values.keys[tensor.at].startswith("output")

@@ -48,10 +48,19 @@ class ReshapedFlow:
     ) -> list[int]:
         run = self._silent.views_after(producer, stop)
         is_reshaped = ways[0] != ways[1]
+        # Of a call that puts out several, a cast may be of another output.
+        alone = unmade.is_alone(to) and self._puts_out_one(producer)
+        if alone and (not run or run[-1] + 1 != stop):
+            run = self._silent.casts_between(producer, stop) or run
         whole = bool(run) and run[-1] + 1 == stop
         if is_reshaped and not run:
             run = self._silent.views_before(stop)
         return unmade.leave(run, to, stop, ways) if is_reshaped or whole else []
+
+    def _puts_out_one(self, producer: int) -> bool:
+        keys = self._flow.tree.dump.values.keys
+        values = range(*self._flow.tree.in_order[producer].values)
+        return sum(keys[at].startswith("output") for at in values) == 1
 
     def _parts(self) -> defaultdict[int, set[int]]:
         """Of what was cut, by its index, the fingerprints of the parts that were read."""

@@ -25,12 +25,17 @@ class Unmade:
         self._calls = calls
         self._read: defaultdict[int, list[tuple[int, Tensor]]] = defaultdict(list)
         known: set[tuple[int, Shape]] = set()
+        self._readers = {one.node for _, readers in wanted for one in readers}
         for tensor, readers in wanted:
             if not tensor.counts or (tensor.print, tensor.shape) in known:
                 continue
             known.add((tensor.print, tensor.shape))
             for reader in readers:
                 self._read[reader.node].append((reader.value, tensor))
+
+    def is_alone(self, to: Reading) -> bool:
+        """Whether its reader has nothing else of which no maker is known."""
+        return to.node not in self._readers
 
     def leave(
         self, run: list[int], to: Reading, stop: int, shapes: tuple[Shape, Shape]

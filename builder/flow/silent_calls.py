@@ -11,7 +11,7 @@ from typing import Literal
 
 from builder.match.tree import Tree, TreeNode
 
-Work = Literal["join", "part", "repeat", "view", "cast", "pad", "create", "other"]
+Work = Literal["join", "part", "repeat", "view", "cast", "pad", "bound", "create", "other"]
 
 _WORK: dict[Work, str] = {
     "join": "cat concat concatenate stack hstack vstack dstack column_stack row_stack",
@@ -22,6 +22,7 @@ _WORK: dict[Work, str] = {
     "swapdims movedim moveaxis squeeze unsqueeze contiguous clone detach",
     "cast": "to type_as float half bfloat16 double int long bool byte char",
     "pad": "pad",
+    "bound": "clamp clamp_min clamp_max clip hardtanh relu6",
     "create": "arange zeros ones full empty eye linspace logspace zeros_like ones_like full_like "
     "empty_like tril_indices triu_indices identity",
 }

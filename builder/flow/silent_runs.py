@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
@@ -25,6 +25,12 @@ class SilentRuns:
         run = self.calls.run_after(order, stop)
         return list(takewhile(lambda place: self.works(place, "view"), run))
 
+    def casts_between(self, order: int, stop: int) -> list[int]:
+        """All calls between a node and a place, where these are silent views and casts alone."""
+        run = self.calls.run_after(order, stop)
+        ends = bool(run) and run[-1] + 1 == stop
+        return run if ends and all(self.works(place, "view", "cast") for place in run) else []
+
     def cut_after(self, order: int, stop: int, several: bool) -> list[int]:
         """The views up to a call that cuts; those behind it only where one part alone is read."""
         run = self.calls.run_after(order, stop)
@@ -45,6 +51,31 @@ class SilentRuns:
     def works(self, place: int, *works: Work) -> bool:
         """Whether a call does one of these."""
         return self.calls.works[place] in works
+
+    def _links(self, run: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Pairs of calls that follow each other; calls of one name before a join are side by side.
+
+        `cat([x.flatten(), y.flatten()])` runs three calls of which none but the last reads another.
+        """
+        join = next((at for at, place in enumerate(run) if self.works(place, "join")), 0)
+        seen: set[str] = set()
+        for one, other in pairwise(run[: join + 1]):
+            seen.add(self._name(one))
+            apart = other != run[join] and self._name(other) in seen
+            seen -= seen if apart else set()
+            yield one, run[join] if apart else other
+        yield from pairwise(run[join:])
+
+    def joined_by_last(self, run: list[int]) -> list[int]:
+        """The last of a run; where that joins, with views right before it of one name."""
+        before = run[:-1]
+        alike = len(before) > 1 and len({self._name(place) for place in before}) == 1
+        views = alike and all(self.works(place, "view") for place in before)
+        return run if views and self.works(run[-1], "join") else run[-1:]
+
+    def _name(self, place: int) -> str:
+        entry = self.calls.listed[place].entry
+        return entry.type_name if entry is not None else ""
 
     def claim(self, run: Sequence[int], key: object) -> bool:
         """Take silent calls for one use, where no other has them."""
@@ -69,6 +100,6 @@ class SilentRuns:
             return
         for source in sources:
             self.edges.add(source, Reading(orders[0]), told)
-        for one, other in pairwise(orders):
-            self.edges.add(one, Reading(other), False)
+        for one, other in self._links(run):
+            self.edges.add(self.calls.order[one], Reading(self.calls.order[other]), False)
         self.edges.add(orders[-1], to, told, instead)

@@ -11,18 +11,20 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from builder.results.equal_numbers import key_of
+from builder.results.equal_numbers import IS_OF_OPTIMIZER, key_of
 
 _Numbers: TypeAlias = tuple[Any, ...]
-# What runs after the last gradient of a step is its optimizer. A CROSS JOIN keeps SQLite from going
+# What runs after the last gradient of a step is its optimizer, and so is what stands below one:
+# several may step between the gradients of one step. A CROSS JOIN keeps SQLite from going
 # over all values first.
 _WRITTEN = (
     "SELECT node.id, node.match, form.role, form.path, "
     "record.max, record.min, record.mean, record.norm "
     "FROM node CROSS JOIN record ON record.id BETWEEN node.first_value "
     "AND node.first_value + node.value_count - 1 CROSS JOIN form ON form.id = record.form "
-    "WHERE node.graph = ? AND form.role IN ('output', 'parameters_grad') AND node.exec_order > "
-    "(SELECT MAX(exec_order) FROM node WHERE graph = ? AND direction = 'backward')"
+    "WHERE node.graph = ? AND form.role IN ('output', 'parameters_grad') AND (node.exec_order > "
+    "(SELECT MAX(exec_order) FROM node WHERE graph = ? AND direction = 'backward') "
+    f"OR {IS_OF_OPTIMIZER})"
 )
 _READ = (
     "SELECT node.id, form.role, form.path, "

@@ -25,12 +25,16 @@ _IS_READ = "form.role NOT IN ('output', 'parameters_grad')"
 _WEIGHTS = f"{_VALUES} node.id = ? AND form.role = 'parameters'"
 _FED = f"{_VALUES} node.id = ? AND form.role = 'input'"
 _OF_WEIGHTS = f"{_VALUES} node.graph = (SELECT graph FROM node WHERE id = ?) AND {_IS_READ}"
+# Of a node: it stands right below an optimizer.
+IS_OF_OPTIMIZER = (
+    "EXISTS (SELECT 1 FROM node AS top WHERE top.id = node.parent AND top.name = 'optimizer')"
+)
 _HERE = "graph.step = ? AND graph.rank = ? AND graph.side = 'problem'"
 _GRADIENTS = f"{_VALUES} {_HERE} AND form.role = 'parameters_grad'"
 _OF_GRADIENTS = (
-    f"{_VALUES} {_HERE} AND {_IS_READ} AND node.exec_order > "
+    f"{_VALUES} {_HERE} AND {_IS_READ} AND (node.exec_order > "
     "(SELECT MAX(exec_order) FROM node AS last WHERE last.graph = node.graph "
-    "AND last.direction = 'backward')"
+    f"AND last.direction = 'backward') OR {IS_OF_OPTIMIZER})"
 )
 _Rows = Iterable[Sequence[Any]]
 
@@ -78,7 +82,9 @@ def _readers_of(
 def gradient_readers(
     connection: sqlite3.Connection, step: int, rank: int, threshold: float
 ) -> list[ValueReader]:
-    """What reads, after the backward pass of a step and rank, gradients of weights that differ."""
+    """What reads gradients of weights that differ in an optimizer of a step and rank, or after all
+    of its gradients.
+    """
     here = threshold, step, rank
     held = connection.execute(_GRADIENTS, here).fetchall()
     return _readers(held, connection.execute(_OF_GRADIENTS, here) if held else ())

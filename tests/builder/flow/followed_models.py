@@ -113,6 +113,46 @@ def _conditioned() -> Sequence[torch.Tensor]:
     return [torch.randn(3, 5), torch.randn(3, 2)]
 
 
+class Bounded(nn.Module):
+    """A ratio and what bounds made of it, read one behind the other; a cast changes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put = nn.Linear(6, 6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ratio = torch.exp(self.put(x).float())
+        bounded = torch.clamp(ratio, 0.8, 1.2)
+        one = ratio * 0.7
+        return torch.minimum(one, bounded * 0.7)
+
+
+class Ranked(nn.Module):
+    """A cast of the one output of a call stands before what reads the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put = nn.Linear(6, 6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weights, chosen = torch.topk(torch.softmax(self.put(x), -1), 2, -1)
+        weights = weights.to(x.dtype)
+        return (chosen == 1) * 1.5 + weights
+
+
+class Flattened(nn.Module):
+    """Constants of the module that are flattened one after the other and joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put = nn.Linear(12, 6)
+        self.kept = [torch.randn(2, 2) for _ in range(3)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        joined = torch.cat([one.flatten() for one in self.kept])
+        return torch.as_tensor(self.put(x + joined * 0.5))
+
+
 FOLLOWED = {
     "listing": Model(lambda: Listing(3, layers=4), rows(2, 2, 8)),
     # A layer makes as much as was there, and more layers than pieces are tried at once.
@@ -121,5 +161,8 @@ FOLLOWED = {
     **{f"heads {how}": Model(partial(Heads, how), rows(2, 3, 8)) for how in HEADS},
     "gated": Model(Gated, _conditioned),
     "filled": Model(Filled, rows(3, 4)),
+    "bounded": Model(Bounded, rows(3, 6)),
+    "ranked": Model(Ranked, rows(3, 6)),
+    "flattened": Model(Flattened, rows(3, 12)),
 }
 """Of which every edge is held to what really went: lists, heads, zeros."""

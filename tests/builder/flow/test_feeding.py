@@ -12,7 +12,7 @@ from builder.dump.forms import Forms
 from builder.dump.reader import read_dump
 from builder.flow.feeding import flow_of
 from builder.match.tree import Tree, build_tree
-from tests.builder.dumps import Json, forward, tensor, write_dump
+from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
 A, B, C = (f"Torch.op{x}.0.forward" for x in "abc")
 MODULE = "Module.act.ReLU.forward.0"
@@ -80,3 +80,25 @@ def test_a_module_reads_what_was_made_before_it_began(tmp_path: Path) -> None:
     }
     tree = recorded(tmp_path, data, {A: None, B: MODULE, MODULE: None})
     assert edges(tree) == {(A, B, False), (A, MODULE, False)}
+
+
+@pytest.mark.parametrize("follows", [True, False], ids=["tensors followed", "values alone"])
+def test_a_gradient_comes_from_the_call_that_handed_it_on(tmp_path: Path, follows: bool) -> None:
+    add, inner, head, left, right = (f"Torch.{x}.0" for x in ("add", "sum", "head", "left", "far"))
+    source = f"{head}.backward.output.0" if follows else None
+    handed = [tensor(9.0), tensor(9.0)]
+    data = {
+        f"{right}.forward": forward([], [tensor(3.0)]),
+        f"{left}.forward": forward([], [tensor(2.0)]),
+        f"{inner}.forward": forward([read(2.0), tensor(2.5)], [tensor(4.0)]),
+        f"{add}.forward": forward([read(4.0), read(3.0)], [tensor(5.0)]),
+        f"{head}.forward": forward([read(5.0)], [tensor(6.0)]),
+        f"{head}.backward": backward([tensor(8.0)], [tensor(9.0)]),
+        f"{add}.backward": backward([read(9.0, source)], handed),
+        f"{inner}.backward": backward([read(9.0, source)], handed),
+        f"{left}.backward": backward([read(9.0, source)], [tensor(7.0)]),
+        f"{right}.backward": backward([read(9.0, source)], [tensor(7.5)]),
+    }
+    back = {(p, c) for p, c, _ in edges(recorded(tmp_path, data)) if p.endswith("backward")}
+    ways = ((head, add), (add, inner), (add, right), (inner, left))
+    assert back == {(f"{one}.backward", f"{other}.backward") for one, other in ways}

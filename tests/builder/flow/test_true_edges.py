@@ -83,3 +83,24 @@ def test_zeros_that_fill_a_join_are_led_into_it(tmp_path: Path) -> None:
     assert drawn_between(side, true) == true
     assert ("Torch.relu.0.forward", "Torch.cat.0.forward") in side.ordered
     assert ("Torch.tanh.0.forward", "Torch.cat.0.forward") in side.told
+
+
+def test_what_was_bounded_leads_through_the_call_that_did(tmp_path: Path) -> None:
+    side, true = seen("bounded", tmp_path)
+    made = {call for edge in true for call in edge} - {"Tensor.float.1.forward"}
+    drawn = {edge for edge in drawn_between(side, true) if set(edge) <= made}
+    assert {edge for edge in true if set(edge) <= made} == drawn
+    assert ("Tensor.float.0.forward", "Torch.exp.0.forward") in side.ordered
+
+
+def test_a_cast_of_one_output_is_not_drawn_before_who_reads_the_other(tmp_path: Path) -> None:
+    side, _ = seen("ranked", tmp_path)
+    readers = {end for start, end in side.ordered | side.told if start == "Tensor.to.0.forward"}
+    assert "Tensor.__eq__.0.forward" not in readers
+
+
+def test_calls_of_one_name_before_a_join_stand_side_by_side(tmp_path: Path) -> None:
+    side, _ = seen("flattened", tmp_path)
+    views = {f"Tensor.flatten.{at}.forward" for at in range(3)}
+    drawn = {edge for edge in side.told | side.ordered if edge[0] in views}
+    assert drawn == {(view, "Torch.cat.0.forward") for view in views}
