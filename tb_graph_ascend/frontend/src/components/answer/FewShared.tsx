@@ -55,7 +55,7 @@ function Patterns() {
   const asked = useProposals();
   if (!asked.data) return asked.isPending ? <p className="muted">{t("loading")}</p> : null;
   const { proposals } = asked.data;
-  if (proposals.length === 0) return <p className="answer-what">{t("certainty.noPatterns")}</p>;
+  if (proposals.length === 0) return working ? <Working said={said} /> : <p className="answer-what">{t("certainty.noPatterns")}</p>;
   const more = proposals.length - NAMED;
   return (
     <>
@@ -81,11 +81,15 @@ function Patterns() {
           {t("certainty.mapAllRebuild")}
         </button>
       </p>
-      {working && (
-        <p className="answer-working" role="status">
-          <progress aria-label={said} /> {said}
-        </p>
-      )}
+      {working && <Working said={said} />}
     </>
+  );
+}
+
+function Working({ said }: { said: string }) {
+  return (
+    <p className="answer-working" role="status">
+      <progress aria-label={said} /> {said}
+    </p>
   );
 }
