@@ -151,12 +151,18 @@ def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
         bad = ours.recorded[index] & ~np.isfinite(ours.table[index])
         fine = theirs.recorded[index] & np.isfinite(theirs.table[index])
         for row in np.flatnonzero(bad & fine).tolist():
-            state = "NaN" if np.isnan(ours.table[index, row]) else "Inf"
+            state = _state(float(ours.table[index, row]))
             key = comparison.keys[row]
             reasons.append(
                 (row, {"code": "nonfinite_here", "value": key, "what": what, "state": state})
             )
     return reasons
+
+
+def _state(number: float) -> str:
+    if np.isnan(number):
+        return "NaN"
+    return "Inf" if number > 0 else "-Inf"
 
 
 def _apply_input_rules(

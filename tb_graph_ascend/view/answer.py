@@ -18,7 +18,7 @@ from builder.results.reading import Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.diff.standing import changed_names, is_touched
-from tb_graph_ascend.view.module_path import call_number, modules_of
+from tb_graph_ascend.view.module_path import call_number, shared_modules_of
 
 MOST_CAUSES = 200
 MOST_PLACES = 2_000  # of one cause, and of all together, some 120 bytes each
@@ -143,7 +143,7 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     for finding in findings.findings if names_beginnings(diagnosed) else ():
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
     shown = _with_places(list(groups.values())[:MOST_CAUSES])
-    modules = modules_of(diagnosed, [group.first.node for group in shown])
+    modules = shared_modules_of(diagnosed, [group.first.node for group in shown])
     modules |= _modules_of_places(diagnosed, shown)
     changed = changed_names(database)
     divergent = sum(pair.divergent for pair in pairs)
@@ -175,7 +175,7 @@ def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> 
     if first is None:
         return Since(step, rank, None, None, None, None, None)
     node = database.node(first)
-    module = modules_of(database, [node]).get(node.id)
+    module = shared_modules_of(database, [node]).get(node.id)
     return Since(step, rank, node, module, call_number(node.name), *_stacks(database, node))
 
 
@@ -229,7 +229,7 @@ def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int,
     shown = [place for group in groups for place in group.shown]
     by_name = {(place.rank, place.name): place.node for place in reversed(shown)}
     nodes = database.nodes_by_id(sorted(by_name.values()))
-    modules = modules_of(database, nodes)
+    modules = shared_modules_of(database, nodes)
     known = {place.node: modules.get(by_name[place.rank, place.name]) for place in shown}
     return {node: module for node, module in known.items() if module is not None}
 

@@ -61,6 +61,24 @@ def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
     return {id_: path for id_, path in paths.items() if path is not None}
 
 
+def shared_modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
+    """As `modules_of`; what stands in a benchmark's module that has a partner goes by its name.
+
+    Both runs' rows are shown under the problem's names, so a place has that name, too.
+    """
+    modules = modules_of(database, nodes)
+    inside = {n.id: n.parent for n in nodes if n.side == "benchmark" and n.parent is not None}
+    around = {n.id: n.match for n in database.nodes_by_id(sorted(set(inside.values())))}
+    partners = database.nodes_by_id(sorted({id_ for id_ in around.values() if id_ is not None}))
+    paths = {partner.id: module_path(partner.name) for partner in partners}
+    for node, parent in inside.items():
+        partner = around.get(parent)
+        path = paths.get(partner) if partner is not None else None
+        if path is not None and node in modules:
+            modules[node] = path
+    return modules
+
+
 def _nearest(node: Node, known: dict[int, Node]) -> str | None:
     above: Node | None = node
     # A parent has the smaller id in our files, and a tree was made of msprobe's; so this ends.

@@ -23,11 +23,19 @@ MOST_LISTED = 10 * MOST_READ
 _OUTPUTS: tuple[Role, ...] = ("output", "parameters_grad")
 
 
+class FirstInfinity(msgspec.Struct, frozen=True):
+    """The first node that puts out infinity before the first NaN, in its output `value`."""
+
+    node: Node
+    value: str
+
+
 class NonfiniteStart(msgspec.Struct, frozen=True):
     """The first node in order of execution that puts out NaN or infinity in its output `value`.
 
     `given` is its first input or parameter that holds what is no number already, `given_state` what
-    that is; both null where all are finite, or not recorded.
+    that is; both null where all are finite, or not recorded. `infinity` is where the infinities
+    begin that a NaN is made of.
     """
 
     node: Node
@@ -35,6 +43,7 @@ class NonfiniteStart(msgspec.Struct, frozen=True):
     state: State
     given: str | None
     given_state: State | None
+    infinity: FirstInfinity | None = None
 
 
 class NonfiniteStarts(msgspec.Struct, frozen=True):
@@ -53,9 +62,16 @@ def first_nonfinite(
     for node in islice(dirty, MOST_READ):
         start = _start(node, details(node.id))
         if start is not None and start.state == "NaN":
-            return start
+            return _made_of(start, infinite)
         infinite = infinite or start
     return infinite
+
+
+def _made_of(start: NonfiniteStart, before: NonfiniteStart | None) -> NonfiniteStart:
+    if before is None or start.given_state != "Inf":
+        return start
+    first = FirstInfinity(before.node, before.value)
+    return msgspec.structs.replace(start, infinity=first)
 
 
 def _start(node: Node, details: NodeDetails) -> NonfiniteStart | None:

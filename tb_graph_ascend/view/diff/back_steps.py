@@ -33,6 +33,9 @@ _COST = {
     GUESS: 20.0,
     CAUSE: 1000.0,
 }
+# What is read may differ by several inputs: the worst is what is off. Another one costs more by how
+# much less it differs, and where that is plain, more than a jump from where no other link leads on.
+_LESS_OFF, _PLAIN, _EARLY = 10.0, 0.25, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +88,30 @@ def steps_back(land: Terrain, row: int, through: Bools, goals: Iterable[int]) ->
         came[here] = (before, kind)
         if here in wanted:
             return _steps(came, here)
-        for at in range(int(links.heads[here]), int(links.heads[here + 1])):
-            start, how = int(links.start[at]), int(links.kind[at])
-            if (through[start] or start in wanted) and start not in done:
-                heapq.heappush(
-                    waiting, (cost + _cost(how, float(land.score[start])), start, here, how)
-                )
+        ways = range(int(links.heads[here]), int(links.heads[here + 1]))
+        steps = [BackStep(int(links.start[at]), int(links.kind[at])) for at in ways]
+        steps = [one for one in steps if through[one.row] or one.row in wanted]
+        worst = max((_known(land, one, 0.0) for one in steps if one.kind == INPUT), default=0.0)
+        for one in steps:
+            if one.row not in done:
+                less_off = worst - _known(land, one, worst)
+                price = cost + _cost(one.kind, _known(land, one, 0.0), less_off)
+                if one.kind == CAUSE and any(other.kind != CAUSE for other in steps):
+                    price += _EARLY * _COST[CAUSE]
+                heapq.heappush(waiting, (price, one.row, here, one.kind))
     return _steps(came, min(done, key=lambda one: (int(land.order[one]), one)))
 
 
-def _cost(kind: int, score: float) -> float:
-    known = 0.0 if np.isnan(score) else score
-    return _COST[kind] + (1.0 - known if kind == INPUT else 0.0)
+def _known(land: Terrain, step: BackStep, unknown: float) -> float:
+    score = float(land.score[step.row])
+    return unknown if np.isnan(score) else score
+
+
+def _cost(kind: int, score: float, less_off: float) -> float:
+    if kind != INPUT:
+        return _COST[kind]
+    dodged = _COST[CAUSE] if less_off > _PLAIN else 0.0
+    return _COST[INPUT] + 1.0 - score + _LESS_OFF * less_off + dodged
 
 
 def _steps(came: dict[int, tuple[int, int]], end: int) -> list[BackStep]:

@@ -75,7 +75,7 @@ def sources_of(rows: MergedRows) -> Ints:
 
 def carrying_rows(rows: MergedRows, words: RowWords, source: Ints, threshold: float) -> Bools:
     """Rows that a difference passes through: it shows, is laid to something, or none is to tell."""
-    read = _input_score(rows) > threshold
+    read = reading_rows(rows, threshold)
     return np.asarray(
         (words.score > threshold) | read | (source != NOTHING) | words.cause | words.alone
     )
@@ -87,9 +87,14 @@ def silent_rows(rows: MergedRows, words: RowWords) -> Bools:
     return np.asarray(unknown & is_entry(rows) & ~words.alone)
 
 
+def reading_rows(rows: MergedRows, threshold: float) -> Bools:
+    """Rows that read something which differs."""
+    return np.asarray(_input_score(rows) > threshold)
+
+
 def fed_otherwise(rows: MergedRows, threshold: float) -> Bools:
     """Rows that something is fed to which differs and that have others inside."""
-    return np.asarray((rows.last > np.arange(len(rows))) & (_input_score(rows) > threshold))
+    return np.asarray((rows.last > np.arange(len(rows))) & reading_rows(rows, threshold))
 
 
 def _input_score(rows: MergedRows) -> np.typing.NDArray[np.float64]:

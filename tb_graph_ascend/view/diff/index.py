@@ -17,6 +17,7 @@ from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.diff.alike_calls import StackReader
 from tb_graph_ascend.view.diff.back_steps import BackStep, Terrain, incoming, steps_back
 from tb_graph_ascend.view.diff.carrying import CarryLinks, flow_links
 from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
@@ -96,6 +97,7 @@ class DiffIndex:
     read_readers: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     read_gradients: Callable[[], Sequence[ValueReader]] = tuple
     read_fed: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
+    read_stacks: StackReader = lambda nodes: {}
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -149,6 +151,7 @@ class DiffIndex:
             read_readers=lambda: self._weight_readers,
             read_gradients=lambda: self.gradient_readers,
             read_fed=lambda: self.fed_readers,
+            read_stacks=self.read_stacks,
         )
 
     def _cause_rows(self, cause: NamedCause) -> CauseRows:
@@ -355,4 +358,5 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         lambda modules: readers_of_weights(results, modules),
         lambda: readers_of_gradients(results, step, rank, int(rows.key[0])),
         lambda modules: readers_of_inputs(results, modules),
+        results.stacks_by_id,
     )

@@ -18,13 +18,16 @@ import numpy as np
 from builder.results.equal_numbers import ValueReader
 from builder.results.flow_cells import PassageIds
 from builder.results.node_words import NOTHING, Bools, Ints
+from tb_graph_ascend.view.diff.alike_calls import StackReader, alike_links
 from tb_graph_ascend.view.diff.carrying import (
     INPUT,
     CarryLinks,
     carry_links,
     carrying_rows,
     fed_otherwise,
+    fed_rows,
     guessed_links,
+    reading_rows,
     silent_rows,
     sources_of,
 )
@@ -69,6 +72,7 @@ class Carriers:
     read_readers: Callable[[], Sequence[ValueReader]]
     read_gradients: Callable[[], Sequence[ValueReader]]
     read_fed: Callable[[], Sequence[ValueReader]]
+    read_stacks: StackReader
 
     def carrying(self) -> Bools:
         """The rows that a difference passes through, as far as it is recorded."""
@@ -91,6 +95,13 @@ class Carriers:
             return found
         read = weight_links(self.rows, self.edges, holders, self.read_readers(), passing)
         return found.joined(read.between(passing, ends))
+
+    def guesses(self) -> CarryLinks:
+        """What passed, perhaps, through calls without values."""
+        guessed = guessed_links(self.rows, self.read_passages())
+        reading = reading_rows(self.rows, self.threshold)
+        fed = fed_rows(self.edges, self.words.divergent | self.words.alone)
+        return guessed.joined(alike_links(self.rows, guessed, reading, fed, self.read_stacks))
 
     def fed(self) -> Ints:
         """The rows of modules that a cause names and that something is fed to which differs."""
@@ -171,8 +182,7 @@ def links_among(here: Carriers) -> CarryLinks:
     """All links along which a difference is carried here, or may be."""
     passing = here.carrying() | silent_rows(here.rows, here.words)
     found = here.links(passing, passing)
-    guessed = guessed_links(here.rows, here.read_passages())
-    return found.joined(guessed.between(passing, passing))
+    return found.joined(here.guesses().between(passing, passing))
 
 
 def _lead(here: Carriers, cause: Ints, guesses: bool) -> None:
@@ -183,11 +193,7 @@ def _lead(here: Carriers, cause: Ints, guesses: bool) -> None:
     # Most rows are laid to a cause: only ways to the others are looked for.
     free = passing & (cause == NOTHING)
     found = here.links(passing, free)
-    if guesses:
-        guessed = guessed_links(here.rows, here.read_passages())
-        found = found.joined(guessed.between(passing, free))
-    else:
-        found = found.recorded()
+    found = found.joined(here.guesses().between(passing, free)) if guesses else found.recorded()
     first, through = np.unique(found.start), free.tolist()
     links = links_of(found.start, found.end, len(cause))
     backward = _of_gradients(here, found)

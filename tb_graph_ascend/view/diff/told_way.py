@@ -44,6 +44,7 @@ def _way(results: Results, read_index: ReadIndex, node: int) -> Trace:
         hops.append(_hop(results.node(key), "partner", None))
     hops += _within(results, index, row, None)
     cause = int(index.led_back.cause[index.start_of(row)])
+    differs = bool(index.carrying[row]) or cause != NOTHING
     for _ in range(_MOST_STEPS):
         before, writer = _written_before(results, index, hops[-1].node)
         if cause != EARLIER or before is None or writer is None:
@@ -54,7 +55,7 @@ def _way(results: Results, read_index: ReadIndex, node: int) -> Trace:
         hops += _within(results, index, at, before)
         cause = int(index.led_back.cause[index.start_of(at)])
     finding = _finding(results, hops[-1].node) if cause >= 0 else None
-    return Trace(step, rank, finding, bool(index.carrying[row]) or cause != NOTHING, hops)
+    return Trace(step, rank, finding, differs, hops)
 
 
 def _scored(results: Results, way: Trace) -> Trace:

@@ -34,12 +34,14 @@ def test_equal_sides_pass(tmp_path: Path) -> None:
     assert judged(tmp_path, entry, entry) == Judgement("pass", [])
 
 
-@pytest.mark.parametrize("token", ["nan", "inf", "-inf"])
-def test_nonfinite_on_the_problem_side_is_an_error(tmp_path: Path, token: str) -> None:
+@pytest.mark.parametrize(("token", "state"), [("nan", "NaN"), ("inf", "Inf"), ("-inf", "-Inf")])
+def test_nonfinite_on_the_problem_side_is_an_error_with_its_sign(
+    tmp_path: Path, token: str, state: str
+) -> None:
     ours = forward([tensor()], [tensor(Max=token)])
     found = judged(tmp_path, ours, forward([tensor()], [tensor()]))
     assert found.verdict == "error"
-    assert "nonfinite_here" in codes(found)
+    assert state in [r["state"] for r in found.reasons if r["code"] == "nonfinite_here"]
 
 
 def test_nonfinite_on_both_sides_is_no_error(tmp_path: Path) -> None:

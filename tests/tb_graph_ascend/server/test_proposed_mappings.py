@@ -16,6 +16,7 @@ from builder.results.database import ResultDatabase
 from tb_graph_ascend.server.messages import Proposal
 from tb_graph_ascend.server.overlay import lay_over
 from tb_graph_ascend.server.proposals import propose
+from tb_graph_ascend.view.module_path import shared_modules_of
 from tests.builder.dumps import backward, forward, tensor, write_dump
 from tests.tb_graph_ascend.conftest import Site
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -142,3 +143,25 @@ def partners(database: ResultDatabase) -> dict[str, str | None]:
     names = dict(zip(theirs.id.tolist(), theirs.names, strict=True))
     matches = zip(ours.names, ours.match.tolist(), strict=True)
     return {name: names.get(match) for name, match in matches if "cat" in name}
+
+
+def test_what_the_benchmark_alone_calls_stands_in_the_module_as_the_problem_names_it(
+    tmp_path: Path,
+) -> None:
+    calls = [("y = cat(x)", False)]
+    ours, theirs = (
+        dump_of(tmp_path / "p", "one", calls),
+        dump_of(tmp_path / "b", "other", 2 * calls),
+    )
+    written = tmp_path / "x.mapping.json"
+    pairs = [MappedPair("Module.one.Block.forward.0", "Module.other.Block.forward.0", True)]
+    write_mapping(written, pairs)
+    options = BuildOptions(workers=1, manual_mapping=written)
+    database = ResultDatabase(build(ours, theirs, tmp_path / "out", options).path)
+    side = database.side_nodes(0, 0)[1]
+    nodes = database.nodes_by_id(side.id.tolist())
+    named = shared_modules_of(database, nodes)
+    found = {node.name: named.get(node.id) for node in nodes if node.kind != "root"}
+    (alone,) = (n.name for n in nodes if "cat" in n.name and n.match is None)
+    assert found == dict.fromkeys(found, "one") | {"Module.other.Block.forward.0": "other"}
+    assert alone in found

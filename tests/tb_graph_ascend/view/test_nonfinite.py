@@ -44,6 +44,24 @@ def test_what_was_given_already_is_said() -> None:
     assert _said([grows]) is None
 
 
+def test_infinities_that_a_nan_is_made_of_are_named_where_they_begin() -> None:
+    """Others, before a NaN that is made of finite numbers or of NaN, have nothing to do with it."""
+    finite, inf, nan = 1.0, "inf", "nan"
+    logs = _node(1, "critical", [("input", finite), ("output", "-inf")])
+    follows = _node(2, "high", [("input", "-inf"), ("output", inf)])
+
+    def begins(*given: Measure) -> int | None:
+        nodes = [logs, follows, _node(3, "high", [*(("input", g) for g in given), ("output", nan)])]
+        by_id = {details.node.id: details for details in nodes}
+        start = first_nonfinite((details.node for details in nodes), by_id.__getitem__)
+        assert start is not None and start.node.id == 3
+        return None if start.infinity is None else start.infinity.node.id
+
+    assert begins("-inf") == begins(inf) == 1
+    assert begins(finite) is None
+    assert begins(inf, nan) is None
+
+
 def _said(nodes: list[NodeDetails]) -> tuple[object, ...] | None:
     by_id = {details.node.id: details for details in nodes}
     start = first_nonfinite((details.node for details in nodes), by_id.__getitem__)

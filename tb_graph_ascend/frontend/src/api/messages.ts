@@ -838,7 +838,8 @@ export interface components {
          * @description The first node in order of execution that puts out NaN or infinity in its output `value`.
          *
          *         `given` is its first input or parameter that holds what is no number already, `given_state` what
-         *         that is; both null where all are finite, or not recorded.
+         *         that is; both null where all are finite, or not recorded. `infinity` is where the infinities
+         *         begin that a NaN is made of.
          */
         NonfiniteStart: {
             node: components["schemas"]["Node"];
@@ -847,6 +848,16 @@ export interface components {
             state: "Inf" | "NaN";
             given: string | null;
             given_state: ("Inf" | "NaN") | null;
+            /** @default null */
+            infinity: components["schemas"]["FirstInfinity"] | null;
+        };
+        /**
+         * FirstInfinity
+         * @description The first node that puts out infinity before the first NaN, in its output `value`.
+         */
+        FirstInfinity: {
+            node: components["schemas"]["Node"];
+            value: string;
         };
         /**
          * OutlineWindow
@@ -1586,6 +1597,7 @@ export type NodeRow = components['schemas']['NodeRow'];
 export type UnknownWord = components['schemas']['UnknownWord'];
 export type NonfiniteStarts = components['schemas']['NonfiniteStarts'];
 export type NonfiniteStart = components['schemas']['NonfiniteStart'];
+export type FirstInfinity = components['schemas']['FirstInfinity'];
 export type OutlineWindow = components['schemas']['OutlineWindow'];
 export type OutlineRow = components['schemas']['OutlineRow'];
 export type PairGraphs = components['schemas']['PairGraphs'];

@@ -10,6 +10,7 @@ export const certaintyEn = {
   mapAllHelp: "Pair all that is proposed, with all inside",
   mapAllRebuild: "Map all and rebuild",
   mapping: "Pairing what is proposed and measuring it anew; the build follows by itself…",
+  measuring: "Pairing and measuring anew…",
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
   sinceTop: "With your pairs it begins in DefaultModel itself",

@@ -12,6 +12,7 @@ export const certaintyZh: typeof certaintyEn = {
   mapAllHelp: "映射全部建议及其内部",
   mapAllRebuild: "全部映射并重新构建",
   mapping: "正在映射建议的各对并重新测量；随后自动开始构建…",
+  measuring: "正在映射并重新度量…",
   byHand: "手动映射",
   since: "按您的映射，差异始于 {{module}}",
   sinceTop: "按您的映射，差异始于 DefaultModel 本身",

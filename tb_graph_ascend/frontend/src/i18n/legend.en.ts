@@ -12,7 +12,9 @@ export const legendEn = {
   noLevels: "no levels: build with -oc",
   recolour: "Colour by overflow level",
   exempt: "A call that puts infinity there on purpose (masked_fill, empty) has no level, and one that makes NaN of it is high.",
+  wholeStep: "of the whole step",
   nonfinite: {
+    infinity: "the first infinity before it is in {{value}} of",
     finite: "makes the first {{state}} of this step, in {{value}}; no recorded input holds any",
     infinite: "makes the first {{state}} of this step, in {{value}}, of the {{held}} in {{given}}",
     given: "is the first of this step to put out {{state}}, in {{value}}; its {{given}} holds {{held}} already",

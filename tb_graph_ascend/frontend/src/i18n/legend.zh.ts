@@ -14,7 +14,9 @@ export const legendZh: typeof legendEn = {
   noLevels: "没有等级：请用 -oc 构建",
   recolour: "按溢出等级着色",
   exempt: "有意写入无穷的调用（masked_fill、empty）没有等级，由其产生 NaN 的调用为“高”。",
+  wholeStep: "按整步计",
   nonfinite: {
+    infinity: "在它之前的第一个无穷大在 {{value}} 中，属于",
     finite: "产生本步第一个 {{state}}（{{value}}）；已记录的输入中都没有",
     infinite: "由 {{given}} 中的 {{held}} 产生本步第一个 {{state}}（{{value}}）",
     given: "是本步最先输出 {{state}} 的调用（{{value}}）；其 {{given}} 已含 {{held}}",

@@ -32,8 +32,8 @@ export type MappingAct = "made" | "unmade" | "undo" | "redo";
 
 const NOTHING: MappingHistory = { undo: [], redo: [], result: null, act: "made" };
 
-/** Changes that are on their way: what they do away with must not be asked for twice. */
-export const useMappingWork = create<{ pending: number }>()(() => ({ pending: 0 }));
+/** Changes that are on their way: what they do away with must not be asked for twice; whether a build follows. */
+export const useMappingWork = create<{ pending: number; building: boolean }>()(() => ({ pending: 0, building: false }));
 
 /** The histories of all databases that were mapped on this page. */
 export const useMappingHistory = create<Record<string, MappingHistory>>()(() => ({}));
@@ -75,7 +75,7 @@ export async function mapHeld(held: Held, other: Named): Promise<void> {
     set({ notice: { code: "notMapped", facts: {}, reason: refused.reason } });
     return;
   }
-  const facts = { problem: sides.problem.label, benchmark: sides.benchmark.label, count: result.nodes.length };
+  const facts = { problem: sides.problem.label, benchmark: sides.benchmark.label, count: measuredPairs(result) };
   set({ notice: { code: "mapped", facts }, leftTab: "mapping", picks: { problem: null, benchmark: null } });
   await selectNode(ids.problem, { keepView: true });
 }
@@ -100,7 +100,7 @@ export async function acceptProposal(): Promise<void> {
     }
     set({ leftTab: "mapping" });
     const result = await change((of) => api.changeMappings(of, first.pairs, []));
-    const facts = { problem: first.problem.label, benchmark: first.benchmark.label, count: result?.nodes.length ?? 0 };
+    const facts = { problem: first.problem.label, benchmark: first.benchmark.label, count: result ? measuredPairs(result) : 0 };
     if (result) set({ notice: { code: "mapped", facts } });
   });
 }
@@ -111,12 +111,14 @@ export async function mapAll(): Promise<boolean> {
   if (db === null || step === null || rank === null) return false;
   const result = await change((of) => api.mapAll(of, step, rank));
   if (!result) return false;
-  useApp.getState().set({ notice: { code: "mappedAll", facts: { count: result.nodes.length } } });
+  useApp.getState().set({ notice: { code: "mappedAll", facts: { count: measuredPairs(result) } } });
   return result.added.length > 0;
 }
 
 export async function mapAllAndRebuild(): Promise<void> {
-  if (await mapAll()) await rebuildWithPairs(true);
+  useMappingWork.setState({ building: true });
+  const mapped = await mapAll().finally(() => useMappingWork.setState({ building: false }));
+  if (mapped) await rebuildWithPairs(true);
 }
 
 /** Take back all that this page mapped in the open database, the last first. */
@@ -190,13 +192,30 @@ function inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
 
 type Request = (db: string) => Promise<MappingResult>;
 
+/** How many pairs of nodes a change measured: what is above them is shown anew, but was not. */
+export function measuredPairs({ nodes }: MappingResult): number {
+  return nodes.filter(({ side, match_reason }) => side === "problem" && match_reason === "manual").length;
+}
+
+/** What a change that failed left in the banner. */
+let left: AppState["failure"] = null;
+
+/** Do it; where it fails the banner says so, until a later change succeeds. */
+async function attempt(retry: () => unknown, step: () => Promise<unknown>): Promise<void> {
+  const before = useApp.getState().failure;
+  await guarded(retry, step);
+  const { failure, set } = useApp.getState();
+  if (failure !== before) left = failure;
+  else if (failure !== null && failure === left) set({ failure: null });
+}
+
 /** Make a change; null where it failed, which the banner says.
  *
  * It belongs to the file that was shown when it was asked for, whichever is shown when its turn comes. */
 async function change(request: Request, db = useApp.getState().db): Promise<MappingResult | null> {
   let result: MappingResult | null = null;
   if (db === null) return result;
-  await guarded(
+  await attempt(
     () => change(request, db),
     async () => {
       result = await inTurn(() => apply(db, request, (history, done) => {
@@ -217,7 +236,7 @@ const DONE = { undo: "undone", redo: "redone" } as const;
 async function goBack(from: "undo" | "redo", db = useApp.getState().db): Promise<void> {
   const to = from === "undo" ? "redo" : "undo";
   if (db === null) return;
-  await guarded(
+  await attempt(
     () => goBack(from, db),
     () =>
       inTurn(async () => {
@@ -231,7 +250,7 @@ async function goBack(from: "undo" | "redo", db = useApp.getState().db): Promise
             const rest = without(history);
             return { ...rest, [to]: [...rest[to], last], act: from };
           });
-          useApp.getState().set({ notice: { code: DONE[from], facts: { count: result.nodes.length } } });
+          useApp.getState().set({ notice: { code: DONE[from], facts: { count: from === "undo" ? result.nodes.length : measuredPairs(result) } } });
         } catch (error) {
           if (isRefused(error)) setHistory(db, without);
           throw error;

@@ -65,7 +65,7 @@ vi.mock("../../src/state/actions", async () => {
 });
 
 const { RequestError } = (await import("../../src/api/client")) as unknown as { RequestError: new (status: number) => Error };
-const { addMappings, historyOf, redoMapping, removeAllMappings, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
+const { addMappings, historyOf, measuredPairs, redoMapping, removeAllMappings, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
 const { useApp } = await import("../../src/state/store");
 
 const pair = (problem: string): MappedPair => ({ step: null, rank: null, problem, benchmark: `b.${problem}`, descendants: true });
@@ -145,6 +145,12 @@ describe("undo", () => {
   });
 });
 
+it("counts the pairs that were measured, not what stands above them", () => {
+  const node = (side: string, match_reason: string | null) => ({ side, match_reason });
+  const nodes = [node("problem", "manual"), node("benchmark", "manual"), node("problem", "name"), node("problem", null)];
+  expect(measuredPairs({ nodes } as unknown as MappingResult)).toBe(1);
+});
+
 describe("a network that fails", () => {
   it("leaves the change to be taken back, and Retry takes it back", async () => {
     await addMappings([pair("mine")]);
@@ -156,6 +162,20 @@ describe("a network that fails", () => {
     await (useApp.getState().failure?.retry as () => Promise<void>)();
     expect([names("one"), names("two")]).toEqual([[], []]);
     expect(historyOf(useMappingHistory.getState(), "one").undo).toHaveLength(0);
+  });
+
+  it("is no longer told once a later change succeeds; what failed otherwise stays", async () => {
+    server.failing = true;
+    await addMappings([pair("mine")]);
+    expect(useApp.getState().failure).not.toBeNull();
+    server.failing = false;
+    await addMappings([pair("mine")]);
+    expect(useApp.getState().failure).toBeNull();
+    const other = { error: new Error("of a table"), retry: () => undefined };
+    useApp.setState({ failure: other });
+    await addMappings([pair("also")]);
+    await undoMapping();
+    expect(useApp.getState().failure).toBe(other);
   });
 
   it("is tried again in the file that the change was made for", async () => {

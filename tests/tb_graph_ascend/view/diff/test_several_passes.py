@@ -22,6 +22,7 @@ FIRST, SECOND = "Module.q.Linear.forward.0", "Module.q.Linear.forward.1"
 FIRST_BACK, SECOND_BACK = "Module.q.Linear.backward.0", "Module.q.Linear.backward.1"
 GRADIENT, UPDATE = "Module.q.Linear.parameters_grad.0", "Tensor.addcdiv_.0.forward"
 MOMENT = "Tensor.lerp_.0.forward"
+LATE = [f"Torch.relu.{number}.forward" for number in range(3)]
 
 
 def step(number: int, made: float) -> Json:
@@ -31,7 +32,7 @@ def step(number: int, made: float) -> Json:
     """
     written = (number + 11) * made
     weight = 7.0 if number == 0 else 11 * made
-    return {
+    data = {
         FIRST: forward([tensor(1)], [tensor(weight * 2)], parameters={"weight": tensor(weight)}),
         FIRST_BACK: backward([tensor(6)], [tensor(8)]),
         GRADIENT: {"weight": [tensor(5 * made)]},
@@ -40,6 +41,9 @@ def step(number: int, made: float) -> Json:
         SECOND: forward([tensor(1)], [tensor(17 * made)], parameters={"weight": tensor(written)}),
         SECOND_BACK: backward([tensor(19 * made)], [tensor(23 * made)]),
     }
+    if number == 1:  # a longer step than the one before
+        data |= {name: forward([tensor(11 * made)], [tensor(29 * made)]) for name in LATE}
+    return data
 
 
 @pytest.fixture
@@ -83,5 +87,6 @@ def test_what_an_optimizer_between_two_passes_wrote_is_followed_into_its_step(
     opened: ResultDatabase,
 ) -> None:
     index = diff_index(opened, 1, 0)
-    assert ways(opened, index, FIRST, 1)[0] == UPDATE
+    for name in (FIRST, *LATE):
+        assert ways(opened, index, name, 1)[0] == UPDATE
     assert shares_of(index).earlier > 0

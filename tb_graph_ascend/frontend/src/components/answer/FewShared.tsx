@@ -17,7 +17,8 @@ export function FewShared({ answer: { coverage } }: { answer: Answer }) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const { data } = useDatabase();
-  const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
+  // As the header has it, which knows of a mapping before the answer does.
+  const unmatched = (data?.pairs ?? [coverage]).reduce((sum, one) => sum + one.unmatched_problem + one.unmatched_benchmark, 0);
   return (
     <section className="answer partly" aria-label={t("answer.label")}>
       <div className="answer-main">
@@ -49,10 +50,12 @@ function Patterns() {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const working = useMappingWork(({ pending }) => pending > 0);
+  const building = useMappingWork((work) => work.building);
+  const said = t(building ? "certainty.mapping" : "certainty.measuring");
   const asked = useProposals();
   if (!asked.data) return asked.isPending ? <p className="muted">{t("loading")}</p> : null;
   const { proposals } = asked.data;
-  if (proposals.length === 0) return <p className="answer-what">{t("certainty.noPatterns")}</p>;
+  if (proposals.length === 0) return working ? <Working said={said} /> : <p className="answer-what">{t("certainty.noPatterns")}</p>;
   const more = proposals.length - NAMED;
   return (
     <>
@@ -78,11 +81,15 @@ function Patterns() {
           {t("certainty.mapAllRebuild")}
         </button>
       </p>
-      {working && (
-        <p className="answer-working" role="status">
-          <progress aria-label={t("certainty.mapping")} /> {t("certainty.mapping")}
-        </p>
-      )}
+      {working && <Working said={said} />}
     </>
+  );
+}
+
+function Working({ said }: { said: string }) {
+  return (
+    <p className="answer-working" role="status">
+      <progress aria-label={said} /> {said}
+    </p>
   );
 }

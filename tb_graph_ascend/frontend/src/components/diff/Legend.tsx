@@ -66,6 +66,7 @@ function Counts() {
   const { t } = useTranslation();
   const pair = useCurrentPair();
   const threshold = useAnswer().data?.threshold;
+  const microStep = useApp((state) => state.microStep);
   if (!pair) return null;
   if (pair.status !== "ok") return <span className="legend-count">{t("notes.notCompared")}</span>;
   const { divergent, unmatched_problem: ours, unmatched_benchmark: theirs } = pair;
@@ -77,6 +78,7 @@ function Counts() {
       <Count query="unmatched" text={t("legend.unmatchedCount", { count: ours + theirs })} number={ours + theirs} help={t("legend.unmatchedHelp")}>
         <i className="swatch hatched" aria-hidden />
       </Count>
+      {microStep !== null && <span className="muted">{t("legend.wholeStep")}</span>}
     </>
   );
 }

@@ -5,14 +5,16 @@ import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Answer, Cause } from "../../api/types";
+import type { Answer, Cause, Reason } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
+import { fullReason, reasonSentence } from "../../i18n/reason";
 import { stepCause } from "../../state/actions";
 import { formerText, standingCause } from "../../state/former";
 import { scoreText } from "../../text/numbers";
+import { useApp } from "../../state/store";
+import { NamedText } from "../answer/NamedText";
 import { FailureNotice } from "../parts/FailureNotice";
-import { ReasonList } from "../parts/ReasonList";
 import { AloneCalls } from "./AloneCalls";
 import { CauseCard } from "./CauseCard";
 import { NotCompared } from "./NotCompared";
@@ -36,7 +38,7 @@ export function CauseList() {
         {answer.data.since && causes.length > 0 && !standingCause(answer.data) && <p className="summary">{t("certainty.sinceCauses")}</p>}
         {database.summary.length > 0 && (
           <div className="summary">
-            <ReasonList reasons={database.summary} />
+            <Notes reasons={database.summary} />
           </div>
         )}
         {causes.length > 0 ? (
@@ -50,6 +52,18 @@ export function CauseList() {
       </div>
     </>
   );
+}
+
+/** What the build says of the comparison as a whole; the calls in it are ways to them where they are on screen. */
+function Notes({ reasons }: { reasons: readonly Reason[] }) {
+  const { t } = useTranslation();
+  const { step, rank } = useApp();
+  const at = { step: step ?? 0, rank: rank ?? 0 };
+  return reasons.map((reason, index) => (
+    <span key={index} className="reason" title={fullReason(t, reason)}>
+      <NamedText sentence={reasonSentence(t, reason)} at={at} sideOf={() => "problem"} />
+    </span>
+  ));
 }
 
 /** Why no cause is listed, in the words of the answer. */

@@ -19,7 +19,7 @@ export function NonfiniteLines({ side }: { side: Side | "" }) {
   });
 }
 
-function NonfiniteLine({ start: { node, state, value, given, given_state: held } }: { start: NonfiniteStart }) {
+function NonfiniteLine({ start: { node, state, value, given, given_state: held, infinity } }: { start: NonfiniteStart }) {
   const { t } = useTranslation();
   const facts = { state, value, given, held };
   const how = given === null ? "finite" : held === state ? "given" : "infinite";
@@ -29,6 +29,14 @@ function NonfiniteLine({ start: { node, state, value, given, given_state: held }
         {calledAs(node)}
       </button>{" "}
       {t(`legend.nonfinite.${how}`, facts)}
+      {infinity && (
+        <>
+          {`${t("strip.then")}${t("legend.nonfinite.infinity", { value: infinity.value })} `}
+          <button type="button" className="link" onClick={() => void selectNode(infinity.node.id)}>
+            {calledAs(infinity.node)}
+          </button>
+        </>
+      )}
     </p>
   );
 }

@@ -8,7 +8,7 @@ import { mappingsQuery } from "../../api/queries";
 import type { Mappings } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
 import { refusalText } from "../../i18n/reason";
-import { historyOf, mapPicked, redoMapping, undoAllMappings, undoMapping, useMappingHistory, useMapReach } from "../../state/mapping";
+import { historyOf, mapPicked, measuredPairs, redoMapping, undoAllMappings, undoMapping, useMappingHistory, useMapReach } from "../../state/mapping";
 import { type RefusedOnce, refusedOnce } from "../../state/refusals";
 import { SIDES } from "../../state/session";
 import { useApp } from "../../state/store";
@@ -125,16 +125,32 @@ function Outcome() {
   const { result, act } = useMappingHistory((histories) => historyOf(histories, db));
   if (!result) return null;
   const refused = refusedOnce(result.refused);
+  const alone = refused.filter(({ benchmark }) => benchmark === null);
+  const calls = alone.reduce((sum, { places }) => sum + places, 0);
+  const back = act === "undo" || act === "unmade";
   return (
     <div role="status" className="outcome">
-      <p>{t(SAID[act], { count: result.nodes.length })}</p>
-      {refused.map((one) => (
-        <Refusal key={JSON.stringify(one)} refused={one} />
-      ))}
-      {refused.some(({ benchmark }) => benchmark === null) && <p className="muted">{t("mapping.aloneHint")}</p>}
+      <p>{t(SAID[act], { count: back ? result.nodes.length : measuredPairs(result) })}</p>
+      {refused
+        .filter(({ benchmark }) => benchmark !== null)
+        .map((one) => (
+          <Refusal key={JSON.stringify(one)} refused={one} />
+        ))}
+      {alone.length > 0 && (
+        <details open={alone.length <= FEW}>
+          <summary>{t("mapping.aloneCount", { count: calls })}</summary>
+          {alone.map((one) => (
+            <Refusal key={JSON.stringify(one)} refused={one} />
+          ))}
+        </details>
+      )}
+      {alone.length > 0 && <p className="muted">{t("mapping.aloneHint")}</p>}
     </div>
   );
 }
+
+/** Kinds of calls without a partner that are listed at once. */
+const FEW = 3;
 
 const SAID = { made: "mapping.done", unmade: "notice.undone", undo: "notice.undone", redo: "notice.redone" } as const;
 
