@@ -106,7 +106,7 @@ export const answerEn = {
   },
   findingKind: {
     introduced: "introduced here",
-    input_differs: "input already differs",
+    input_differs: "fed something else",
     parameter_differs: "parameter differs",
     non_finite: "NaN or Inf",
     argument_differs: "argument differs",

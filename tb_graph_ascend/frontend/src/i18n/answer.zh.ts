@@ -108,7 +108,7 @@ export const answerZh: typeof answerEn = {
   },
   findingKind: {
     introduced: "在此引入",
-    input_differs: "输入已不同",
+    input_differs: "读入的值不同",
     parameter_differs: "参数不同",
     non_finite: "NaN 或 Inf",
     argument_differs: "实参不同",
