@@ -14,7 +14,8 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
-from builder.flow.feeding import NOWHERE, Flow, Ints, innermost
+from builder.flow.feeding import Flow, Ints, innermost
+from builder.flow.form_roles import MADE, OTHER, PARAMETER, READ, role_of
 from builder.flow.made_of import Shape, Tensor
 from builder.flow.passage_edges import Reading
 
@@ -61,8 +62,8 @@ def constants_of(flow: Flow, columns: Columns, forms: list[Form]) -> Constants:
     forward = np.array([node.direction == "forward" for node in flow.tree.in_order], dtype=bool)
     kept &= forward[owners]
     role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
-    parameters = {forms[at].shape for at in columns.forms[kept & (role == _PARAMETER)].tolist()}
-    read = kept & (role == _READ)
+    parameters = {forms[at].shape for at in columns.forms[kept & (role == PARAMETER)].tolist()}
+    read = kept & (role == READ)
     read[flow.value] = False
 
     def tensor(at: int, node: int) -> Tensor:
@@ -71,7 +72,7 @@ def constants_of(flow: Flow, columns: Columns, forms: list[Form]) -> Constants:
         norm = value * sqrt(prod(shape))
         return Tensor(at, -2 - at, node, shape, form.dtype or "", value, value, value, norm)
 
-    made = _put_out(np.flatnonzero(kept & (role == _MADE)), columns, owners, begins)
+    made = _put_out(np.flatnonzero(kept & (role == MADE)), columns, owners, begins)
     wanted = [
         (tensor(at, int(begins[owners[at]])), Reading(int(owners[at]), at))
         for at in np.flatnonzero(read).tolist()
@@ -92,14 +93,6 @@ def _put_out(made: Ints, columns: Columns, owners: Ints, begins: Ints) -> list[i
     return [int(at) for at in inside[np.argsort(owners[inside], kind="stable")]]
 
 
-_READ, _MADE, _PARAMETER = range(3)
-
-
 def _role(form: Form) -> int:
-    if not form.is_tensor or form.shape is None or form.is_integer:
-        return NOWHERE
-    if form.is_parameter:
-        return _PARAMETER
-    if form.key.startswith("input"):
-        return _READ
-    return _MADE if form.key.startswith("output") else NOWHERE
+    known = form.shape is not None and not form.is_integer
+    return role_of(form) if known else OTHER

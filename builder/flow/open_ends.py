@@ -12,6 +12,7 @@ from builder.compare.columns import Columns
 from builder.dump.forms import Form
 from builder.flow.feeding import NOWHERE, Flow, Ints, innermost
 from builder.flow.fingerprints import NO_PRINT
+from builder.flow.form_roles import MADE, PARAMETER, READ, role_of
 from builder.flow.made_of import Available, Tensor, nothing_yet, tensors_at
 from builder.flow.passage_edges import Reading
 from builder.flow.silent_calls import Calls, calls_of
@@ -35,7 +36,7 @@ def open_ends(flow: Flow, columns: Columns, forms: list[Form]) -> OpenEnds:
     owners, begins = flow.owners, flow.begins
     owned, begun_at = owners.tolist(), begins.tolist()
     prints = flow.prints.numbers
-    role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
+    role = np.array([role_of(form) for form in forms], dtype=np.int64)[columns.forms]
     forward = np.array([node.direction == "forward" for node in tree.in_order], dtype=bool)[owners]
     usable = forward & (np.array(prints[:-1], dtype=np.int64) != NO_PRINT)
     calls = calls_of(tree, _leaves_a_tensor(tree, owners, columns, forms))
@@ -44,14 +45,14 @@ def open_ends(flow: Flow, columns: Columns, forms: list[Form]) -> OpenEnds:
         return list(tensors_at(places.tolist(), prints, owned, columns, forms))
 
     available = nothing_yet()
-    made = np.flatnonzero(usable & (role == _MADE))
+    made = np.flatnonzero(usable & (role == MADE))
     made = innermost(made, np.array(prints), owners, begins)
     for one in tensors(made[np.argsort(owners[made], kind="stable")]):
         if not one.counts:
             available.add(one)
-    read = usable & (role == _READ)
+    read = usable & (role == READ)
     read[flow.value] = False
-    parameters = set(np.array(prints[:-1])[role == _PARAMETER].tolist())
+    parameters = set(np.array(prints[:-1])[role == PARAMETER].tolist())
     wanted: dict[tuple[int, int], tuple[Tensor, list[Reading]]] = {}
     unmade = tensors(np.flatnonzero(read))
     for one in sorted(unmade, key=lambda one: (begun_at[one.node], -one.node)):
@@ -79,19 +80,6 @@ def _put_out_by_modules(
             readers[output].append(Reading(consumer, value))
     made = tensors(np.array(sorted(readers), dtype=np.int64))
     return {(one.print, one.node): (one, readers[one.at]) for one in made}
-
-
-_READ, _MADE, _PARAMETER, _OTHER = range(4)
-
-
-def _role(form: Form) -> int:
-    if not form.is_tensor:
-        return _OTHER
-    if form.is_parameter:
-        return _PARAMETER
-    if form.key.startswith("input"):
-        return _READ
-    return _MADE if form.key.startswith("output") else _OTHER
 
 
 def _leaves_a_tensor(tree: Tree, owners: Ints, columns: Columns, forms: list[Form]) -> list[bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -28,17 +28,7 @@ Word = Literal[
     "only_benchmark",
     "differs",
 ]
-WORDS: tuple[Word, ...] = (
-    "none",
-    "agrees",
-    "close",
-    "carries",
-    "begins",
-    "cannot_tell",
-    "only_problem",
-    "only_benchmark",
-    "differs",
-)
+WORDS: tuple[Word, ...] = get_args(Word)
 SHOWN = 0.005  # scores have two digits
 _CODE = {word: code for code, word in enumerate(WORDS)}
 
