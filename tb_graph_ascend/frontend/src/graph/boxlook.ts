@@ -5,7 +5,7 @@ import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { marked } from "./called";
 import { type RampTheme, inkOn, rampColor } from "./ramp";
 import { drawnWidth } from "./textwidth";
-import { insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./words";
+import { SHOWN, insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./words";
 
 export const BOX_FONT = 12.5;
 export const LINE_FONT = 10.5;
@@ -161,6 +161,6 @@ export function boxColours(row: DiffRow, recolour: Recolour, theme: RampTheme): 
   if (row.word === "begins" && !row.inside && isAlone(row)) return null;
   const level = shownOverflow(row);
   const heat = recolour === "overflow" ? (level === null ? null : OVERFLOW_SCORE[level]) : shownScore(row);
-  if (heat === null || heat < 0.005) return null;
+  if (heat === null || heat < SHOWN) return null;
   return { fill: rampColor(heat, theme), ink: inkOn(heat, theme) };
 }

@@ -7,10 +7,7 @@ import type { DiffScene, DiffTexts } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { inkOn, rampColor } from "./ramp";
 import { measure, shorten } from "./textwidth";
-import { differs, insideScore, scoreText, shownOverflow } from "./words";
-
-/** Below it a score reads 0.00. */
-const SHOWN = 0.005;
+import { SHOWN, differs, insideScore, scoreText, shownOverflow } from "./words";
 
 /** In, out, and the word; an open module leaves it to what is inside. */
 export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {

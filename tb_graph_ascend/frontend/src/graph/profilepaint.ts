@@ -5,6 +5,7 @@ import type { DiffPalette } from "./scene";
 import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { inkOn, rampColor } from "./ramp";
 import { measure } from "./textwidth";
+import { SHOWN } from "./words";
 
 export interface ProfileScene {
   profile: Profile;
@@ -94,7 +95,7 @@ function paintBars(context: CanvasRenderingContext2D, scene: ProfileScene, top: 
   context.fillStyle = palette.raised;
   context.fillRect(0, top, width, tall);
   profile.worst.forEach((worst, bin) => {
-    if (worst === null || worst < 0.005) return;
+    if (worst === null || worst < SHOWN) return;
     const [x, next] = [xOf(scene, bin / bins), xOf(scene, (bin + 1) / bins)];
     context.fillStyle = rampColor(worst, palette.theme);
     const high = Math.max(2, worst * tall);
@@ -152,7 +153,7 @@ function placed(scene: ProfileScene, block: Profile["blocks"][number], top: numb
   if (wide <= 0) return [];
   const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
   const heat = recolour === "overflow" ? level : block.worst;
-  const filled = heat !== null && heat >= 0.005;
+  const filled = heat !== null && heat >= SHOWN;
   const fill = filled ? filledHeight(recolour === "overflow" ? 1 : block.share, tall - 1) : 0;
   return [{ title: block.title, x, wide, top, tall, heat: filled ? heat : null, fill }];
 }

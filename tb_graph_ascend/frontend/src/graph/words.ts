@@ -4,6 +4,9 @@ import type { DiffRow, RowSide } from "../api/types";
 import type { Recolour } from "./appearance";
 import { BACK } from "./called";
 
+/** Scores have two digits: below this one reads 0.00. */
+export const SHOWN = 0.005;
+
 /** `layers.0` and `layers.23` read as `layers.0–23`. */
 export function foldTitle(from: string, until: string): string {
   let same = 0;

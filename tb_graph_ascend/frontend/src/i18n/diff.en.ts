@@ -61,6 +61,7 @@ export const diff = {
     told: "One way from here to the cause, over what differs there. “Only the way” (G) leaves all ways between the two in the rows.",
     toldBack: "One way from here to the cause, through the weights back into the step that wrote them.",
     none: "Nothing differs here, so no way leads back to a cause.",
+    close: "What differs here is below the threshold, so no way leads back to a cause.",
     alone: "One run alone makes this call, so nothing was compared here.",
     open: "The way ends here: what was recorded does not tell where the difference comes from.",
     behind: "But all that differs here runs behind {{call}}, by which a difference came in from rank {{rank}}.",

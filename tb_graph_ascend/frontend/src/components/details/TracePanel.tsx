@@ -8,6 +8,7 @@ import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
 import type { NodeDetails, PlacedHop } from "../../api/types";
 import { calledAs, calledByName } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
+import { SHOWN } from "../../graph/words";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useShares } from "../../hooks/useShares";
 import { goTo, selectNode } from "../../state/actions";
@@ -26,7 +27,7 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   if (!answer.data) return <p className="message">{t("loading")}</p>;
   const { hops, finding, differs } = answer.data;
   if (finding === null && hops.length < 2 && !differs) {
-    return <p className="message">{t(hops[0]?.matched === false && hops[0].score === null ? "trace.alone" : "trace.none")}</p>;
+    return <p className="message">{t(whyNone(hops[0]))}</p>;
   }
   const perhaps = causes ? perhapsFrom(causes, hops) : -1;
   return (
@@ -48,6 +49,12 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
       {finding === null && <OpenEnd node={hops[hops.length - 1]?.node ?? node.id} before={hops[hops.length - 1]?.step ?? null} />}
     </div>
   );
+}
+
+/** Why no way leads back from a node of which no cause is known. */
+function whyNone(start: PlacedHop | undefined): "trace.alone" | "trace.close" | "trace.none" {
+  if (start?.matched === false && start.score === null) return "trace.alone";
+  return Math.max(start?.score ?? 0, start?.input_score ?? 0) >= SHOWN ? "trace.close" : "trace.none";
 }
 
 /** Where a way ends without a cause: at a call that got the difference from another rank, or nobody knows why.
