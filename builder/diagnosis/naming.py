@@ -88,13 +88,11 @@ class Naming:
         )
 
     def _edge_finding(self, node: TreeNode, excess: Excess) -> Finding:
-        row, makers = excess.row, excess.makers
-        assert makers is not None
+        row = excess.row
         score = float(np.nan_to_num(self.comparison.score[row]))
-        alone = self.edges.unmatched(makers)
-        if alone is not None:
-            made = self.changes.made_by(alone, node)
-            return made.finding or self._open_change(made, node, score, excess, traced=True)
+        made = self._made_by_one_run(node, excess, score)
+        if made is not None:
+            return made
         owner = self._owner(node, row)
         if owner is not None:
             return self.open_parameter(owner, [row])
@@ -260,14 +258,21 @@ class Naming:
         for row in rows:
             values = self.facts.value_pair(row)
             ours, theirs = (p.of(value) for p, value in zip(run, values))
-            makers = Makers(ours, theirs, (NOWHERE, NOWHERE))
-            alone = self.edges.unmatched(makers)
-            if alone is not None:
-                made = self.changes.made_by(alone, owner)
-                score = float(np.nan_to_num(self.comparison.score[row]))
-                excess = Excess(inf, row, "changed", makers)
-                return made.finding or self._open_change(made, owner, score, excess, traced=True)
+            excess = Excess(inf, row, "changed", Makers(ours, theirs, (NOWHERE, NOWHERE)))
+            score = float(np.nan_to_num(self.comparison.score[row]))
+            made = self._made_by_one_run(owner, excess, score)
+            if made is not None:
+                return made
         return None
+
+    def _made_by_one_run(self, node: TreeNode, excess: Excess, score: float) -> Finding | None:
+        """The finding of the call that one run alone makes and that put out what a node reads."""
+        assert excess.makers is not None
+        alone = self.edges.unmatched(excess.makers)
+        if alone is None:
+            return None
+        made = self.changes.made_by(alone, node)
+        return made.finding or self._open_change(made, node, score, excess, traced=True)
 
     # --- how a finding is opened ------------------------------------------------------------------
 

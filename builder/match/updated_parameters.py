@@ -68,12 +68,12 @@ def pairs_by_parameter(
     every = _pairs(parted_by_parameter(left, ours), parted_by_parameter(right, theirs), paths)
     if every is None:
         return None
-    steps = list(zip(_steps(left), _steps(right)))
-    if len(steps) < 2 or len(list(_steps(left))) != len(list(_steps(right))):
+    steps, their_steps = list(_steps(left)), list(_steps(right))
+    if len(steps) < 2 or len(steps) != len(their_steps):
         return every
     both = {parameter.name for parameter in every if parameter.problem and parameter.benchmark}
     found: list[ParameterCalls] = []
-    for one, other in steps:
+    for one, other in zip(steps, their_steps, strict=True):
         paired = _pairs(parted_by_parameter(one, ours), parted_by_parameter(other, theirs), paths)
         if paired is None:
             return every

@@ -22,7 +22,9 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
   const calls = unnamedCalls(causes, rows.map(({ node }) => node));
   const stacks = new Map(rows.map(({ node, stack }) => [node.id, stack ?? -node.id]));
   const stackOf = ({ id }: Node): number | undefined => stacks.get(id);
-  const looked = calls.filter((call, index) => calls.findIndex((one) => stackOf(one) === stackOf(call)) === index).slice(0, LOOKED_AT);
+  const seen = new Set<number | undefined>();
+  const firsts = calls.filter((call) => !seen.has(stackOf(call)) && seen.add(stackOf(call)));
+  const looked = firsts.slice(0, LOOKED_AT);
   const details = useQueries({ queries: looked.map(({ id }) => detailsQuery(db ?? "", id)) });
   // What is not known yet is not said: a suspicion that goes away again would be worse than a late one.
   if (details.some(({ isPending }) => isPending)) return [];
