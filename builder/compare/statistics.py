@@ -59,12 +59,13 @@ class Statistics:
         absent = indices < 0
         if not absent.any():
             return Statistics(self.table[:, indices], self.recorded[:, indices], self.size[indices])
-        padded = np.where(absent, len(self.size), indices)
-        return Statistics(
-            np.append(self.table, np.full((4, 1), np.nan), axis=1)[:, padded],
-            np.append(self.recorded, np.zeros((4, 1), dtype=bool), axis=1)[:, padded],
-            np.append(self.size, 1.0)[padded],
-        )
+        if absent.all():
+            none = np.full((4, len(indices)), np.nan)
+            return Statistics(none, np.zeros(none.shape, dtype=bool), np.ones(len(indices)))
+        taken = np.where(absent, 0, indices)
+        table, recorded, size = self.table[:, taken], self.recorded[:, taken], self.size[taken]
+        table[:, absent], recorded[:, absent], size[absent] = np.nan, False, 1.0
+        return Statistics(table, recorded, size)
 
 
 def statistics_of(records: list[Record], sizes: Floats | None = None) -> Statistics:
