@@ -30,6 +30,9 @@ class TreeNode:
     owner: str = ""
     direction: Direction | None = None
     parent: TreeNode | None = field(default=None, repr=False)
+    top: TreeNode | None = field(
+        default=None, repr=False
+    )  # of those above it the one below the root
     forward: TreeNode | None = field(default=None, repr=False)
     backward: TreeNode | None = field(default=None, repr=False)
     children: list[TreeNode] = field(default_factory=list)
@@ -220,6 +223,7 @@ def _arrange(parents_first: list[TreeNode]) -> list[TreeNode]:
         node.children.sort(key=_began)
         for child in node.children:
             child.depth = node.depth + 1
+            child.top = node.top or child
             child.recomputed = child.recomputed or node.recomputed
     return _complete(parents_first[0])
 

@@ -18,14 +18,14 @@ _MARK = "_growth_call"  # in the globals of what counts its own work
 
 # What looks at one member, however many there are.
 _ONE = frozenset(
-    "len isinstance issubclass getattr setattr hasattr type id hash callable iter next cast replace "
-    "field partial append appendleft popleft get setdefault add discard items keys values popitem "
-    "clear pop bisect bisect_left bisect_right insort insort_left insort_right heappush heappop "
-    "reshape view transpose asarray Thread submit range slice memoryview __setattr__ __new__ "
-    "__init__ _replace _make move_to_end execute".split()
+    "len isinstance issubclass getattr setattr hasattr type id hash callable iter next cast replace"
+    " field partial append appendleft popleft get setdefault add discard items keys values popitem"
+    " clear pop bisect bisect_left bisect_right insort insort_left insort_right heappush heappop"
+    " reshape view transpose asarray Thread submit range slice memoryview __setattr__ __new__"
+    " __init__ _replace _make move_to_end execute".split()
 )
 # What looks at its arguments and not at what it changes.
-_ARGUMENTS = frozenset("update extend difference_update symmetric_difference_update write".split())
+_ARGUMENTS = frozenset("update extend difference_update write writerow".split())
 _SMALLER = frozenset(("isdisjoint", "intersection", "intersection_update"))
 
 
@@ -85,6 +85,8 @@ def cost(
         return 1 + min((size(each) for each in (owner, *arguments)), default=0)
     if name == "searchsorted":
         return 1 + size(arguments[-1 if owner is not None and size(owner) else 1])
+    if name == "at":  # of numpy's functions: changes some elements of an array
+        return 1 + sum(map(size, arguments[1:]))
     if name == "remove" and isinstance(owner, set):
         return 1
     return 1 + given + size(owner) + size(result)

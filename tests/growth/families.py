@@ -5,7 +5,6 @@ Each makes the entries of one side by name, and the module that each is in.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -46,9 +45,9 @@ def own_values(count: int, faulty: bool) -> Calls:
     middle, off = count // 2, 1.5 if faulty else 1.0
 
     def value(at: int) -> Json:
-        return tensor((1.0 + at) * (off if at > middle else 1.0))
+        return tensor((1000.0 + at) * (off if at > middle else 1.0))
 
-    return _chain(count, value, lambda at: tensor(-(3.0 + at) * off))
+    return _chain(count, value, lambda at: tensor(-(3000.0 + at) * off))
 
 
 def zeros(count: int, faulty: bool) -> Calls:
@@ -209,17 +208,41 @@ def renamed(count: int, faulty: bool) -> Calls:
 
 
 def shuffled(count: int, faulty: bool) -> Calls:
-    """The same calls in another order on each side."""
-    drawn = random.Random(int(faulty))
-    order = list(range(count))
-    drawn.shuffle(order)
+    """The same calls in another order on each side: each score of them turned round."""
+    order = [at - at % 20 + (19 - at % 20 if faulty else at % 20) for at in range(count)]
     entries = {
         f"Functional.f{at % 50}.{at // 50}.forward": forward(
-            [tensor(1.0 + drawn.randrange(997))], [tensor(2.0 + drawn.randrange(991))]
+            [tensor(1000.0 + at)], [tensor(2000.0 + at)]
         )
         for at in order
     }
     return Calls(entries, {})
+
+
+def arguments(count: int, faulty: bool) -> Calls:
+    """Calls that are each given another number, which changes nothing."""
+    entries = {
+        f"Functional.dropout.{at}.forward": forward(
+            [tensor(1000.0 + at), {"type": "float", "value": at + 0.5 * faulty}],
+            [tensor(1001.0 + at)],
+        )
+        for at in range(count)
+    }
+    return Calls(entries, {})
+
+
+def gradients(count: int, faulty: bool) -> Calls:
+    """Modules of which nobody recorded the backward pass, with gradients of zeros, frozen or own."""
+    entries: Json = {}
+    for at in range(count):
+        name = f"Module.layers.{at}.Linear"
+        entries[f"{name}.forward.0"] = forward(
+            [tensor(1000.0 + at)], [tensor(1001.0 + at)], parameters={"w": tensor(5.0 + at)}
+        )
+    for at in range(count):
+        own = _constant(0.0) if at % 2 else tensor(9.0 + at + faulty)
+        entries[f"Module.layers.{at}.Linear.parameters_grad.0"] = {"w": [own]}
+    return Calls(entries, {name: None for name in entries if "grad" not in name})
 
 
 def one_more(count: int, faulty: bool) -> Calls:
@@ -258,6 +281,8 @@ FAMILIES: tuple[Family, ...] = (
     parameters,
     renamed,
     shuffled,
+    arguments,
+    gradients,
     one_more,
     findings,
 )

@@ -96,7 +96,14 @@ def answer(logs: Path) -> None:
 
 
 # Searches that look at so many cells at most; lowered, so that the bound is reached at small sizes.
-_BOUNDS = {("builder.match.align", "_CELLS"): 400}
+_BOUNDS = {
+    ("builder.match.align", "_CELLS"): 400,
+    ("builder.flow.bounded", "_FAR"): 8,
+    ("builder.flow.constant_ways", "_FAR"): 8,
+    ("builder.flow.passages", "_FAR"): 8,
+    ("builder.flow.made_of", "_NEAR"): 4,
+    ("builder.flow.made_of", "MOST_PIECES"): 8,
+}
 
 
 @contextmanager

@@ -47,7 +47,8 @@ def many_steps(folder: Path, count: int) -> None:
                     [tensor(1.0 + step)], [tensor(off * (2.0 + step))], parameters={"w": weight}
                 )
             }
-            write_dump(folder / _side(faulty) / f"step{step}", entries, dict.fromkeys(entries), {})
+            place = folder / _side(faulty) / f"step{step}" / "rank0"
+            write_dump(place, entries, dict.fromkeys(entries), {})
     build(folder / "problem", folder / "benchmark", folder / "logs")
     answer(folder / "logs")
 
