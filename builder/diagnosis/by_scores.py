@@ -23,7 +23,6 @@ from builder.diagnosis.rules import (
     contains_a_finding,
     finding_behind,
     finding_in_forward,
-    finding_inside,
     first_answer,
     may_follow_a_finding,
 )
@@ -78,7 +77,7 @@ class _Walk:
     def _visit_unmatched(self, node: TreeNode) -> None:
         cause = (
             finding_behind(self.facts, self.ledger, range(*node.values))
-            or finding_inside(self.ledger, node)
+            or self.ledger.inside(node)
             or finding_in_forward(self.facts, self.ledger, node)
         )
         if cause is not None:

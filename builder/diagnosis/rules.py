@@ -33,7 +33,7 @@ def reads_what_a_finding_made(case: Case) -> Finding | None:
 
 def contains_a_finding(case: Case) -> Finding | None:
     """A call inside this module belongs to a finding."""
-    return finding_inside(case.ledger, case.node)
+    return case.ledger.inside(case.node)
 
 
 def comes_from_a_wrong_loss(case: Case) -> Finding | None:
@@ -287,13 +287,6 @@ def _reads_uncompared(facts: Facts, node: TreeNode) -> bool:
     )
 
 
-def finding_inside(ledger: Ledger, node: TreeNode) -> Finding | None:
-    """The finding that a call directly inside a node belongs to."""
-    if not ledger.findings:
-        return None
-    return next((ledger.source[c] for c in node.children if c in ledger.source), None)
-
-
 def finding_in_forward(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding | None:
     """The finding behind the activations that a backward call reads and its entry does not list."""
     if node.direction != "backward" or node.entry is None or not ledger.findings:
@@ -315,7 +308,7 @@ def finding_in_forward(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding 
 def _finding_behind_gradient(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding | None:
     # A parameter's gradient fires before its module's backward entry is complete, so the
     # gradient that flows into the module is looked up ahead of its turn.
-    beside = finding_inside(ledger, node.parent) if node.parent is not None else None
+    beside = ledger.inside(node.parent) if node.parent is not None else None
     if beside is not None:
         return beside
     module = node.backward or node.parent

@@ -23,8 +23,11 @@ def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[Stored
     """
     links: list[Link] = []
     findings: list[StoredFinding] = []
-    for step in sorted({outcome.step for outcome in outcomes if outcome.messages}):
-        own = [o for o in outcomes if o.step == step and o.messages]
+    by_step: defaultdict[int, list[PairOutcome]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.messages:
+            by_step[outcome.step].append(outcome)
+    for step, own in sorted(by_step.items()):
         sides = [link({o.rank: o.messages[side] for o in own}) for side in range(_sides(own))]
         for side_links, _ in sides:
             links += side_links
@@ -53,8 +56,10 @@ def order_findings(
     that is no finding there. Those that heal stand last.
     """
     listed = list(discords)
-    for rank in sorted({outcome.rank for outcome in outcomes}):
-        own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
+    by_rank: defaultdict[int, list[PairOutcome]] = defaultdict(list)
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.step):
+        by_rank[outcome.rank].append(outcome)
+    for _, own in sorted(by_rank.items()):
         listed += _of_rank(own)
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
     kept = _without_receivers(ordered, links)

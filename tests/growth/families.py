@@ -232,7 +232,7 @@ def arguments(count: int, faulty: bool) -> Calls:
 
 
 def gradients(count: int, faulty: bool) -> Calls:
-    """Modules of which nobody recorded the backward pass, with gradients of zeros, frozen or own."""
+    """Modules of which nobody recorded the backward pass: gradients of zeros, and their own."""
     entries: Json = {}
     for at in range(count):
         name = f"Module.layers.{at}.Linear"

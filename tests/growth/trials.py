@@ -1,4 +1,4 @@
-"""What is done at two sizes: builds and answers on each family of dumps, and what has other inputs."""
+"""What is done at two sizes: builds and answers on families of dumps, and what has other inputs."""
 
 from __future__ import annotations
 
