@@ -111,8 +111,8 @@ class Dump:
     None without sketches. `parallel`, `optimizer`, `inputs` and `micro_batch` are what our own
     dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks;
     `broken` are the files of values that were found unreadable. `keeps_digits` tells of a compiler
-    that rounds a value to its format only where it writes it to memory. `passing` are the calls that
-    left no values, None where the dump does not tell of them.
+    that rounds a value to its format only where it writes it to memory. `passing` are the calls
+    that left no values, None where the dump does not tell of them.
     """
 
     path: Path

@@ -13,6 +13,7 @@ from builder.dump.kernel_files import find_iterations, is_iteration
 from builder.errors import DumpError
 from msprobe_core.format import (
     CONSTRUCT_FILE,
+    FLOW_FILE,
     DEBUG_FILE,
     DUMP_FILE,
     STACK_FILE,
@@ -22,7 +23,7 @@ from msprobe_core.format import (
 )
 
 # What a rank's folder holds beside its tensors.
-JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
+JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, FLOW_FILE, DEBUG_FILE)
 Granularity = Literal["rank", "step", "root"]
 
 

@@ -70,7 +70,7 @@ class Passages:
 
 
 def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
-    """What passed through unrecorded calls on one side: as the dump says, else as it is worked out."""
+    """What passed through unrecorded calls on one side: as the dump says, else as it seems."""
     if flow.tree.dump.passing is not None:
         return _listed(recorded_edges(flow), RECORDED)
     return _listed(_inferred(flow, columns, forms), NUMBERS)

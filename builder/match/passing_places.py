@@ -1,4 +1,4 @@
-"""Where the calls stand of which flow.json alone tells: between the entries that ran around them."""
+"""Where calls stand of which flow.json alone tells: between the entries that ran around them."""
 
 from __future__ import annotations
 

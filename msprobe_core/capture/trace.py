@@ -122,7 +122,9 @@ class Trace:
                 where = f'"after": {len(self._parents) if self.nested else self._added}, '
                 if self.nested and parent is not None:
                     where += f'"parent": {quoted(parent.forward)}, '
-            self._passing.append(f"{quoted(entry.name)}: {{{where}{''.join(map(str, entry.parts))}}}")
+            self._passing.append(
+                f"{quoted(entry.name)}: {{{where}{''.join(map(str, entry.parts))}}}"
+            )
             self._passed_by.append((entry.name, entry.stack))
 
     def capture_caller(self) -> int:

@@ -33,7 +33,6 @@ from msprobe_core.torch.watch.saved_values import SavedValues
 from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header
 
-
 _WITHOUT_FLOW = ("overflow_check", "structure")
 """Tasks that write a part of the calls, or no values."""
 
@@ -67,7 +66,8 @@ class TorchStepRecorder:
         self.trace = MemoryTrace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         sketch = SKETCH_VERSION if options.sketch else None
-        follows = options.flow and config.records_calls and config.task not in _WITHOUT_FLOW
+        is_asked = options.flow and config.extra_info and config.records_calls
+        follows = is_asked and config.task not in _WITHOUT_FLOW
         if follows:
             self.trace.passing = PassingCalls(self.trace)
         header = Header("pytorch", config.task, config.level, data_dir, sketch, follows)

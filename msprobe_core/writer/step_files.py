@@ -57,7 +57,7 @@ class StepFiles:
         entries: list[str],
         parents: list[tuple[str, str | None]],
         stacks: list[tuple[list[str], str]],
-        passing: list[str],
+        passing: list[str] | tuple[()] = (),
     ) -> None:
         """Add entries (member text), the parents of names, groups (names, JSON of frames), and
         calls that leave no values (member text).
@@ -71,7 +71,7 @@ class StepFiles:
             self._stack.append([_group(first + n, *group) for n, group in enumerate(stacks)])
             self._stack_parts += len(stacks)
         if self._flow is not None:
-            self._flow.append(passing)
+            self._flow.append([*passing])
 
     def complete(self, notes: dict[str, str], groups: list[tuple[list[str], str]] | None) -> int:
         """Close all files as complete; `groups` replaces stack.json. Returns the bytes written.

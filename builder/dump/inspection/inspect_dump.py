@@ -21,6 +21,7 @@ from builder.dump.sources import Source, find_sources
 from builder.processes.second_process import CAN_FORK
 from msprobe_core.format import (
     CONSTRUCT_FILE,
+    FLOW_FILE,
     DEBUG_FILE,
     DUMP_FILE,
     ERROR_LOG,
@@ -195,7 +196,8 @@ def _text(value: object) -> str | None:
 
 def _missing_files(folder: Path) -> list[str]:
     file = values_file(folder).name
-    names = (file, STACK_FILE) if file == DEBUG_FILE else (file, CONSTRUCT_FILE, STACK_FILE)
+    others = () if file == DEBUG_FILE else (CONSTRUCT_FILE, FLOW_FILE)
+    names = (file, STACK_FILE, *others)
     problems = [f"{name} is missing" for name in names if not (folder / name).is_file()]
     if (folder / ERROR_LOG).is_file():
         problems.append(f"{ERROR_LOG} tells of values that could not be read")
@@ -204,7 +206,7 @@ def _missing_files(folder: Path) -> list[str]:
 
 def _sizes(folder: Path) -> tuple[int, set[str]]:
     """Bytes of all files of a rank, and the names of its tensor files."""
-    names = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE, ERROR_LOG)
+    names = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE, FLOW_FILE, ERROR_LOG)
     size = sum((folder / n).stat().st_size for n in names if (folder / n).is_file())
     tensors: dict[str, tuple[int, int]] = {}
     if (folder / TENSOR_DIR).is_dir():

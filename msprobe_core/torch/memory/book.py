@@ -69,8 +69,8 @@ new_shown: Callable[[type[Shown], tuple[object, ...]], Shown] = tuple.__new__  #
 class Memory:
     """What is known of one storage.
 
-    `made` lists its writes in order, `shown` all outputs that showed it, also of calls that leave no
-    values, and `objects` has these by tensor; `records` holds what was found in this epoch.
+    `made` lists its writes in order, `shown` all outputs that showed it, also of calls that leave
+    no values, and `objects` has these by tensor; `records` holds what was found in this epoch.
     """
 
     __slots__ = (
@@ -262,6 +262,14 @@ class MemoryBook:
             return known
         finally:
             take_back(storage)
+
+    def without_a_look(self, tensor: torch.Tensor, simple: bool) -> Memory:
+        """The record of a tensor's storage as it was last known, for whoever uses no number of it.
+
+        Only writes that somebody has told of have raised its epoch.
+        """
+        known = self.known(storage_key(tensor))
+        return self.at(tensor, simple) if known is None else known
 
     def known(self, key: int) -> Memory | None:
         """The record of a storage by its key; None where nothing is known of it."""

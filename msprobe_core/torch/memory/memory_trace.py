@@ -64,9 +64,7 @@ class MemoryBook(ValueBook, Protocol):
 class PassingCalls(Protocol):
     """Writes calls that leave no values."""
 
-    def fill(
-        self, trace: Trace, part: Entry, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> None:
+    def fill(self, entry: Entry, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Write what a call was given, and from whom."""
         ...
 

@@ -14,8 +14,8 @@ import torch
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
-from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.measure.users_modes import users_modes_off
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.values.arguments import Fragment
 
@@ -68,7 +68,9 @@ def begin_passing(
         return None
     entry = Entry(name, trace.capture_stack(caller, parent))
     entry.leaves_values = False
-    guarded(trace, entry, '"input_args": []', passing.fill, *written)
+    # No element is read, so all that has to be off is what overrides questions about a tensor.
+    with torch._C.DisableTorchFunction():
+        trace.safely(name, passing.fill, entry, *written)
     return entry
 
 
@@ -179,7 +181,7 @@ def _pass_on(trace: Trace, entry: Entry, result: object) -> None:
     """Remember whose output the tensors of a result are."""
     assert isinstance(trace, MemoryTrace)
     if trace.passing is not None:
-        with users_modes_off():
+        with torch._C.DisableTorchFunction():
             trace.passing.put_out(entry.name, result)
 
 

@@ -7,7 +7,6 @@ output that it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
@@ -48,13 +47,14 @@ class PassingCalls:
         self._trace = trace
         self._writer = ArgumentWriter(_Sources(trace))
 
-    def fill(self, trace: object, part: Entry, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    def fill(self, entry: Entry, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Write the arguments of a call, as long as nothing of it has been written in place."""
-        part.parts.append('"input_args": ')
-        self._writer.sequence(args, "", part.parts)
+        parts: list[Fragment] = ['"input_args": ']
+        self._writer.sequence(args, "", parts)
         if kwargs:
-            part.parts.append(', "input_kwargs": ')
-            self._writer.mapping(kwargs, "", part.parts)
+            parts.append(', "input_kwargs": ')
+            self._writer.mapping(kwargs, "", parts)
+        entry.parts = parts
 
     def put_out(self, name: str, result: object) -> None:
         """Remember whose output the tensors of a result are."""

@@ -251,14 +251,14 @@ class TensorBook:
         own = own_memory(tensor)
         if own is None:
             return None
-        memory = self._memory.at(own, is_simple(own))
+        memory = self._memory.without_a_look(own, is_simple(own))
         return maker_of(tensor, memory, view_of(own))
 
     def put_out(self, tensor: torch.Tensor, name: str) -> None:
         """Note that a tensor is the output of that value name, which leaves no record."""
         own = own_memory(tensor)
         if own is not None:
-            memory = self._memory.at(own, is_simple(own))
+            memory = self._memory.without_a_look(own, is_simple(own))
             put_out(tensor, memory, view_of(own), name)
 
     def _with_file(

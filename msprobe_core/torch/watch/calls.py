@@ -207,8 +207,8 @@ class CallMode(TorchFunctionMode):
         local.quiet -= 1
         wrote = written_by(api.name, *call, result)
         if wrote:
-            name = None if begun is None else f"{begun[1]}.forward.output.0"
-            self._trace.safely(api.owner, self._trace.book.written, wrote, name)
+            output = None if begun is None else f"{begun[1]}.forward.output.0"
+            self._trace.safely(api.owner, self._trace.book.written, wrote, output)
         if size is not None:
             self._trace.safely(api.owner, self._resized, result, size)
         if self.graft is not None and begun is not None:

@@ -1,7 +1,7 @@
 """What flows through calls that are on no list, as `__getitem__`, `view` and `contiguous`.
 
 They get no entry and no place in construct.json, so that dumps look as other tools write them; only
-flow.json tells of them. What is no call but gives another tensor object, as `.T`, hands on the maker.
+flow.json tells of them. What is no call but gives another tensor, as `.T`, hands on the maker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _Call = tuple[tuple[Any, ...], dict[str, Any]]
 class UnlistedFlow:
     """Follows tensors through the unlisted calls of one step."""
 
-    def __init__(self, trace: MemoryTrace, around: Callable[[FrameType], ModuleCall | None]) -> None:
+    def __init__(
+        self, trace: MemoryTrace, around: Callable[[FrameType], ModuleCall | None]
+    ) -> None:
         self._trace, self._around = trace, around
         self._owners: dict[Callable[..., Any], str | None] = {}
 
@@ -93,7 +95,7 @@ class UnlistedFlow:
             return owner
 
     def _hand_on(self, args: tuple[Any, ...], result: object) -> None:
-        """Give what a property shows of a tensor the tensor's own maker, where they share memory."""
+        """Give what a property shows of a tensor the tensor's own maker."""
         if not (isinstance(result, torch.Tensor) and args and isinstance(args[0], torch.Tensor)):
             return
         with torch._C.DisableTorchFunction():
@@ -109,8 +111,8 @@ def _owner_of(func: Callable[..., Any]) -> str | None:
         return _VIEW if of_property in _VIEWS else None
     if api.name in _SETS_A_FLAG:
         return None
-    # `-x` is torch's `neg`, and is not recorded as users' calls of that are: a name of its own keeps
-    # theirs counted as other tools count them.
+    # `-x` is torch's `neg`, and is not recorded as users' calls of that are: a name of its own
+    # keeps theirs counted as other tools count them.
     is_listed = api.name in RECORDED.get(api.prefix, ())
     return f"{api.prefix}.__{api.name}__" if is_listed else api.owner
 
@@ -119,4 +121,3 @@ def _holds_tensor(result: object) -> bool:
     if isinstance(result, torch.Tensor):
         return True
     return isinstance(result, (tuple, list)) and any(map(_holds_tensor, result))
-

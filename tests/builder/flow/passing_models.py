@@ -123,5 +123,7 @@ _STEPS = {
 }
 _HELD_BACK = {step.__name__: step for step in (scattered, copied, unbound, padded)}
 MODELS = {name: Model(lambda step=step: Of(step), rows(3, 8)) for name, step in _STEPS.items()}
-HELD_BACK = {name: Model(lambda step=step: Of(step), rows(3, 8)) for name, step in _HELD_BACK.items()}
+HELD_BACK = {
+    name: Model(lambda step=step: Of(step), rows(3, 8)) for name, step in _HELD_BACK.items()
+}
 IN_A_THREAD = Model(lambda: Of(in_a_thread), rows(3, 8))
