@@ -13,9 +13,9 @@ from builder.dump.kernel_files import find_iterations, is_iteration
 from builder.errors import DumpError
 from msprobe_core.format import (
     CONSTRUCT_FILE,
-    FLOW_FILE,
     DEBUG_FILE,
     DUMP_FILE,
+    FLOW_FILE,
     STACK_FILE,
     parse_rank_dir,
     parse_step_dir,

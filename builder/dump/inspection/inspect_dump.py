@@ -21,10 +21,10 @@ from builder.dump.sources import Source, find_sources
 from builder.processes.second_process import CAN_FORK
 from msprobe_core.format import (
     CONSTRUCT_FILE,
-    FLOW_FILE,
     DEBUG_FILE,
     DUMP_FILE,
     ERROR_LOG,
+    FLOW_FILE,
     STACK_FILE,
     TENSOR_DIR,
     values_file,
