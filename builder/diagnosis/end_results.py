@@ -47,6 +47,9 @@ class EndsApart:
     worst: tuple[EndResult, ...] = ()
 
 
+NONE_APART = EndsApart()
+
+
 def ends_apart(comparison: Comparison, flow: Flow) -> EndsApart:
     """The end results that score above 0: rounding does not explain them.
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
-from builder.diagnosis.end_results import MOST, EndsApart
+from builder.diagnosis.end_results import MOST, NONE_APART, EndsApart
 from builder.flow.weights import WeightPrints
 from builder.reasons import Reason
 
@@ -81,10 +81,10 @@ class PairOutcome:
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked; `sightings` are nodes that show what a
     finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
-    of its findings is left behind; `ends` are the losses, outermost outputs and parameters' gradients
-    that differ by more than rounding, whatever findings there are; `late` and `tolerated` are
-    for the next step to look at; `graphs`, `messages` and `weights` (by `readers`) stand in the
-    order problem, benchmark. Of
+    of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
+    parameters that differ by more than rounding, whatever findings there are; `late` and
+    `tolerated` are for the next step to look at; `graphs`, `messages` and `weights` (by `readers`)
+    stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
     by an assumed layout, how many set aside by reason, and where each rank of the problem stands.
     """
@@ -112,7 +112,7 @@ class PairOutcome:
     findings: tuple[StoredFinding, ...] = ()
     sightings: tuple[StoredSighting, ...] = ()
     heals: bool = False
-    ends: EndsApart = EndsApart()
+    ends: EndsApart = NONE_APART
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Losses, outermost outputs and gradients that differ by more than rounding are facts of a build."""
+"""Losses, outermost outputs and gradients that differ by more than rounding: facts of a build."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_kind_of_end_result_is_told(tmp_path: Path) -> None:
         "loss": (LOSS, "output.0"),
         "gradient": (GRADIENT, "parameters_grad.weight"),
     }
-    assert [e.score for e in told.ends.worst] == sorted((e.score for e in told.ends.worst))[::-1]
+    assert [e.score for e in told.ends.worst] == sorted(e.score for e in told.ends.worst)[::-1]
 
 
 def test_what_agrees_to_rounding_or_lies_inside_is_none(tmp_path: Path) -> None:
