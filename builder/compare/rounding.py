@@ -17,6 +17,7 @@ from builder.compare.statistics import Floats, Statistics
 from builder.match.nodes import Matching
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has, operator
 
 # The gradient that goes into a reduction carries a whole pass of rounding, element by element,
 # which its norm does not show.
@@ -27,17 +28,6 @@ _MOVED = 2.0
 # Two right results of one call, each within one unit in the last place of the exact one and rounded
 # without regard to the other, are hardly further apart than one and a half units of an element.
 ROUNDED = 1.5
-# Divisions by tensors, with the number of tensors they read; the divisor is the last.
-_QUOTIENTS = {
-    "div": 2,
-    "__truediv__": 2,
-    "true_divide": 2,
-    "reciprocal": 1,
-    "rsqrt": 1,
-    "addcdiv": 3,
-    "_foreach_addcdiv": 3,
-    "_foreach_div": 2,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,15 +218,12 @@ def forgive_quotients(
     smallest = np.where(crosses_zero, 0.0, smallest)
     for row in np.flatnonzero(is_output & (error > limit) & np.isfinite(error)):
         node = matching.problem.in_order[nodes[row]]
-        name = node.entry.type_name if node.entry is not None else ""
-        name = name.rstrip("_") if not name.startswith("__") else name
-        tensors = _QUOTIENTS.get(name)
-        if tensors is None or node.direction != "forward":
+        if not has(node.call, "divides") or node.direction != "forward":
             continue
         start, stop = np.searchsorted(nodes, [nodes[row], nodes[row] + 1])
         inputs = [r for r in range(start, stop) if not is_output[r] and benchmark.recorded[0][r]]
         arguments = (r for r in range(start, stop) if not is_output[r] and r not in inputs)
-        if len(inputs) != tensors or any(error[r] > 0 for r in arguments):
+        if len(inputs) != operator(node.call).operands or any(error[r] > 0 for r in arguments):
             continue  # another argument is no rounding
         numerator = max((magnitude[r] for r in inputs[:-1]), default=1.0)
         divisor = smallest[inputs[-1]]

@@ -13,10 +13,10 @@ from builder.diagnosis.ledger import Ledger
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 from builder.reasons import Reason
 
 ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
-_CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "type_as"))
 # Calls of both runs that stand in each other's place have few others between them.
 BESIDE = 6
 
@@ -70,7 +70,7 @@ class Changes:
         """Whether a call of either run has no partner, and is more than the layout's doing."""
         if node.kind != "api" or node in self._matching.partner:
             return False
-        converts = node.entry is not None and node.entry.type_name in _CONVERSIONS
+        converts = has(node.call, "converts")
         return self._matching.reason.get(node) != LAYOUT and not (converts and self._converts)
 
     def differs(self, node: TreeNode) -> bool:
