@@ -13,11 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from torch.overrides import TorchFunctionMode
-
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.errors import ConfigError
 from msprobe_core.torch.rank import current_rank
+from msprobe_core.torch.watch.fast_paths import FastPaths, OwnMode
 
 RANDOM_APIS = frozenset(
     """
@@ -31,7 +30,7 @@ RANDOM_APIS = frozenset(
 )
 
 
-class _Watch(TorchFunctionMode):
+class _Watch(OwnMode):
     """Writes a line for each new pair of API and stack."""
 
     def __init__(self, directory: Path) -> None:
@@ -79,6 +78,7 @@ def random_save(output_path: str = "./output") -> None:
     directory = Path(output_path)
     if directory.exists() and not directory.is_dir():
         raise ConfigError(f"random_save: {directory} is a file", "give a folder")
+    FastPaths().start()
     _Watch(directory).__enter__()  # type: ignore[no-untyped-call]
 
 
