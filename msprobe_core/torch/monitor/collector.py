@@ -2,31 +2,34 @@
 
 A step is open while it computes and is finished once: by `step`, or at the latest when the next one
 begins; between the optimizer's end and that moment it only waits for its loss. All numbers are read
-at once then. Whatever fails here is said, and the training goes on.
+at once then. Whatever fails here is said, and the training goes on: what cannot be measured is one
+missing number, and only steps of which nothing is left, three in a row, end the monitoring.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
 
-from msprobe_core.monitor.moments import Rows, empty_rows
+from msprobe_core.monitor.omissions import Omissions
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.report import say
 from msprobe_core.torch.monitor import clipping
 from msprobe_core.torch.monitor.activations import ActivationWatch, Lanes
 from msprobe_core.torch.monitor.lane import Lane
+from msprobe_core.torch.monitor.odd_tensors import worded
 from msprobe_core.torch.monitor.optimizer_steps import Optimizer, around_step
 from msprobe_core.torch.monitor.parameters import ParameterWatch
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.record.entries import untraced
 
 Model = nn.Module | Sequence[nn.Module]
-_MOST_FAILURES = 3
-"""One odd tensor is passed over; what fails again and again is left alone."""
+_MOST_LOST = 3
+"""Steps in a row of which nothing was left. A full disk may be emptied and does not count."""
 _CLIP_EPS = 1e-6  # what torch adds to the total norm before it divides by it
 
 
@@ -34,19 +37,32 @@ class Collector:
     """Hooks a model and its optimizers. Raises ConfigError for settings that do not fit them."""
 
     def __init__(
-        self, model: Model, settings: Settings, sink: Callable[[StepValues], None], start: int = 0
+        self,
+        model: Model,
+        settings: Settings,
+        sink: Callable[[StepValues], None],
+        start: int = 0,
+        ended: Callable[[bool], None] = lambda clean: None,
     ) -> None:
+        """`ended` is called after each step where the user's modes stand as he left them, and with
+        whether nothing of the next step has run yet.
+        """
         parts = [model] if isinstance(model, nn.Module) else list(model)
         self.step_number = start
-        self._settings, self._sink = settings, sink
+        self._settings, self._sink, self._ended = settings, sink, ended
+        self._omissions = Omissions()
         self._parameters = ParameterWatch(parts, settings)
-        held = Lane(settings) if settings.keep else None
-        self._lanes = Lanes(Lane(settings, self._parameters.places), held)
+        held = Lane(settings, self._left_out) if settings.keep else None
+        self._lanes = Lanes(Lane(settings, self._left_out, self._parameters.places), held)
         self._optimizers: list[Optimizer] = []
         self._stepped: set[int] = set()
         self._graded: set[int] = set()
         self._clips: float | None = None
-        self._failures = 0
+        self._lost = 0
+        self._left = False
+        self._clean: bool | None = None  # whether the step ended cleanly that nobody was told of
+        self._lock = threading.RLock()
+        self._depth = 0
         self._began = time.perf_counter()
         self._watches = [
             ActivationWatch(part, f"{i}." if len(parts) > 1 else "", self, settings, self._lanes)
@@ -57,61 +73,71 @@ class Collector:
     @property
     def running(self) -> bool:
         """Whether anything is measured (still)."""
-        return self._failures < _MOST_FAILURES
+        return self._lost < _MOST_LOST and not self._left
 
     def add(self, optimizer: Optimizer) -> None:
         """Follow an optimizer; anything that has `step` and `param_groups`."""
         number = len(self._optimizers)
         self._optimizers.append(optimizer)
-        before = self.guarded(lambda: self._before(number), counts=True)
-        after = self.guarded(lambda: self._after(number), counts=True)
+        before = self.guarded(lambda: self._before(number))
+        after = self.guarded(lambda: self._after(number))
         self._ends.append(around_step(optimizer, before, after))
 
-    def begin(self) -> None:
+    def begin(self, *, clean: bool = False) -> None:
         """Finish a step that only waits for its loss; whatever begins the next one calls it."""
         if self._stepped and len(self._stepped) == len(self._optimizers):
-            self._finish()
+            self._finish(clean)
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """Finish the step; one in which no optimizer stepped was skipped."""
-        self.guarded(self._told, counts=True)(loss, scalars)
+        self.guarded(self._told)(loss, scalars)
 
     def close(self) -> None:
         """Finish what is open and take all hooks off."""
-        self.guarded(self.begin, counts=True)()
+        self.guarded(self.begin)(clean=True)
+        self._omissions.say_all()
+        self._take_off()
+
+    def leave(self) -> None:
+        """In a process that was forked: measure nothing; the open step is the parent's."""
+        self._left = True
+        self._take_off()
+
+    def guarded(self, function: Callable[..., None]) -> Callable[..., None]:
+        """The same function, unseen by whatever else watches the run; it never raises."""
+
+        def run(*args: object, **kwargs: object) -> None:
+            if not self.running:
+                return
+            with self._lock:
+                self._depth += 1
+                try:
+                    with torch.no_grad(), untraced():
+                        function(*args, **kwargs)
+                except Exception as error:  # a monitor never ends a run
+                    self._omissions.note(self.step_number, "a part of the step", worded(error))
+                finally:
+                    self._depth -= 1
+                clean = None
+                if not self._depth:
+                    clean, self._clean = self._clean, None
+            if clean is not None:
+                self._ended(clean)
+
+        return run
+
+    def _take_off(self) -> None:
         for watch in self._watches:
             watch.close()
         while self._ends:
             self._ends.pop()()
 
-    def guarded(
-        self, function: Callable[..., None], *, counts: bool = False
-    ) -> Callable[..., None]:
-        """The same function, unseen by whatever else watches the run; it never raises.
-
-        Those that count steps go on when measuring has failed, as long as other ranks wait for
-        this one in a reduction.
-        """
-
-        def run(*args: object, **kwargs: object) -> None:
-            if not self.running and not (counts and self._parameters.is_cut):
-                return
-            try:
-                with torch.no_grad(), untraced():
-                    function(*args, **kwargs)
-            except Exception as error:  # a monitor never ends a run
-                self._fail(error)
-
-        return run
-
-    def _fail(self, error: Exception) -> None:
-        self._failures += 1
-        end = "" if self.running else "; nothing is measured any more, the training goes on"
-        say(f"monitoring, step {self.step_number}: {type(error).__name__}: {error}{end}")
+    def _left_out(self, what: str, reason: str) -> None:
+        self._omissions.note(self.step_number, what, reason)
 
     def _told(self, loss: object, scalars: dict[str, float]) -> None:
         self.guarded(self._put_scalars)(loss, scalars)
-        self._finish()
+        self._finish(clean=True)
 
     def _put_scalars(self, loss: object, scalars: dict[str, float]) -> None:
         main = self._lanes.main
@@ -161,9 +187,23 @@ class Collector:
         if len(self._stepped) == len(self._optimizers):
             self.guarded(self._parameters.measure_ratios)(step)
 
-    def _finish(self) -> None:
-        step, main, held = self.step_number, self._lanes.main, self._lanes.held
+    def _finish(self, clean: bool = False) -> None:
+        step = self.step_number
         self.step_number += 1
+        self._clean = clean
+        try:
+            self._sink(self._values_of(step))
+            self._lost = 0
+        except OSError as error:
+            say(f"monitoring, step {step} is not written: {error}")
+        except Exception as error:
+            self._lost += 1
+            end = "" if self.running else "; nothing is measured any more, the training goes on"
+            say(f"monitoring, step {step} is lost: {worded(error)}{end}")
+
+    def _values_of(self, step: int) -> StepValues:
+        """All numbers of the open step; the next one is open then."""
+        main, held = self._lanes.main, self._lanes.held
         for watch in self._watches:
             self.guarded(watch.end_step)()
         now = time.perf_counter()
@@ -171,17 +211,9 @@ class Collector:
         self._began = now
         clips, self._clips = self._clips, None
         self._stepped, self._graded = set(), set()
-        reserved, own = self._read(main)
+        reserved, own = main.read()
         finished = self._parameters.finish(reserved, main.book, step)
         finished.add_norm(main.book, clips, _CLIP_EPS)
         values = Measured(*main.table(own, finished.rows))
         waiting = Measured(*held.table(held.read()[1])) if held is not None else None
-        if self.running:
-            self._sink(StepValues(step, values, waiting, finished.differing))
-
-    def _read(self, main: Lane) -> tuple[Rows, Rows]:
-        try:
-            return main.read()
-        except Exception as error:  # other ranks may wait for what this one holds
-            self._fail(error)
-            return empty_rows(self._parameters.places), empty_rows(0)
+        return StepValues(step, values, waiting, finished.differing)
