@@ -31,7 +31,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
                     $(wildcard package.json package-lock.json webpack.config.js tsconfig*.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
+.PHONY: help venv build demo test lint growth ruff types mypy imports eslint tsc pytest unit e2e \
         checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
@@ -95,13 +95,13 @@ endif
 
 # What is installed and what takes one core goes side by side, each part's output in one piece. Where
 # something fails, the parts run once more one by one, so that the last lines are about the failure.
-test:  ## everything CI runs: lint types imports unit pytest e2e
+test:  ## everything CI runs: lint types imports unit growth pytest e2e
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks \
 	    || { $(MAKE) --no-print-directory checks; echo 'The checks failed side by side; see above.'; exit 1; }
 	@$(MAKE) --no-print-directory pytest
 	@$(MAKE) --no-print-directory e2e
 
-checks: lint types imports unit venv build | $(CHROMIUM)  ## what needs no test server: linters, types, imports, front-end unit tests
+checks: lint types imports unit growth venv build | $(CHROMIUM)  ## what needs no test server: linters, types, imports, front-end unit tests
 
 lint: ruff eslint  ## both linters and the Python formatter
 
@@ -122,6 +122,9 @@ tsc: node_modules/.package-lock.json  ## TypeScript types
 
 imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
+
+growth: venv  ## work that grows faster than its input, counted: no stage may do over 5 times as much on 4 times as much
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.growth
 
 # One thread a process: more of them wait for each other where every core has a worker. The order is
 # that of tests/conftest.py, not by the number of tests: few tests may take long.

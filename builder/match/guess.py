@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from builder.match.tree import Tree, TreeNode
 
@@ -80,7 +81,7 @@ class _Row:
         self._before: dict[_Module, _Module] = {}
         self._behind: dict[_Module, _Module] = {}
         modules.sort(key=lambda module: (module.place, module.side))
-        for one, other in zip(modules, modules[1:]):
+        for one, other in pairwise(modules):
             self._behind[one], self._before[other] = other, one
         for module in modules:
             module.rows.append(self)

@@ -24,6 +24,10 @@ _ONE = frozenset(
     " reshape view transpose asarray Thread submit range slice memoryview __setattr__ __new__"
     " __init__ _replace _make move_to_end execute".split()
 )
+# Of numpy's functions, some of which have the names of methods above.
+_VIEWS = frozenset(
+    "reshape transpose asarray shape ndim size may_share_memory broadcast_to".split()
+)
 # What looks at its arguments and not at what it changes.
 _ARGUMENTS = frozenset("update extend difference_update write writerow".split())
 _SMALLER = frozenset(("isdisjoint", "intersection", "intersection_update"))
@@ -68,13 +72,18 @@ def is_ours(function: object) -> bool:
     return kind.__module__.startswith(("builder.", "msprobe", "tb_graph_ascend"))
 
 
+def _module(function: object) -> str:
+    return str(getattr(function, "__module__", ""))
+
+
 def cost(
     function: object, arguments: Sequence[object], named: Mapping[str, object], result: object
 ) -> int:
     """What a call that leaves the project has looked at."""
     name = getattr(function, "__name__", "")
     owner = getattr(function, "__self__", None)
-    if name in _ONE:
+    of_numpy = type(function) is np.ufunc or _module(function).startswith("numpy")
+    if name in (_VIEWS if of_numpy else _ONE):
         # A list moves all that is behind the member that goes.
         moves = name == "pop" and bool(arguments) and type(owner) is list and arguments[0] != -1
         return 1 + (size(owner) if moves else 0)

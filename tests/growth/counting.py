@@ -56,7 +56,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return compile(tree, self.path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        vars(module).update(_COUNTERS)
+        vars(module).update(COUNTERS)
         super().exec_module(module)
 
 
@@ -137,7 +137,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "GtE": operator.ge,
     "Invert": operator.invert,
 }
-_COUNTERS = {
+COUNTERS: dict[str, Callable[..., Any]] = {
     "_growth_call": called,
     "_growth_each": each,
     "_growth_step": stepped,

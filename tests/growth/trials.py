@@ -16,7 +16,7 @@ class Trial(NamedTuple):
 
     name: str
     run: Callable[[Path, int], None]
-    small: int = 100
+    small: int = 75
 
 
 def _on_family(family: Family) -> Trial:
