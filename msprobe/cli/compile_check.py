@@ -65,10 +65,21 @@ def _said(answer: Answer) -> list[str]:
             lines.append(f"   and at {len(found) - 1} more; msprobe diagnose lists them")
     elif not answer.diagnosis.comparable:
         lines.append("nothing was compared, so nothing can be said")
+    elif answer.ends or answer.apart:
+        lines.append("compiled and eager differ, and where that begins was not found")
     else:
         matched = answer.diagnosis.matched
         lines.append(f"compiled and eager agree in {matched} modules, calls and gradients")
-    return lines + _changes(answer)
+    return lines + _unexplained(answer) + _changes(answer)
+
+
+def _unexplained(answer: Answer) -> list[str]:
+    """The results that differ although no record says so."""
+    return [
+        f"{each.name} of the model compiled with your own settings is {each.alone:.1e} from eager"
+        + ("" if each.recorded is None else f", under the recording {each.recorded:.1e}")
+        for each in answer.apart[:_SOME]
+    ]
 
 
 def _changes(answer: Answer) -> list[str]:
