@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.dump.reader import Dump
+from builder.operators.table import plain_name
 from msprobe_core.format import Direction, EntryName, NameSyntaxError, parse_entry
 
 Kind = Literal["root", "module", "api", "collection"]
@@ -47,6 +48,13 @@ class TreeNode:
     def is_update(self) -> bool:
         """Whether it is what an optimizer did to one parameter."""
         return self.entry is not None and self.entry.prefix == "Optimizer"
+
+    @property
+    def call(self) -> str:
+        """The plain name of an API call, as operators are known by; "" for everything else."""
+        if self.kind != "api" or self.entry is None:
+            return ""
+        return plain_name(self.entry.type_name)
 
     @property
     def holds_gradients(self) -> bool:

@@ -33,6 +33,7 @@ from builder.work.outcome import (
     StoredFinding,
     claim_on,
     decided_ties,
+    ends_facts,
     evidence_of,
     notes_on,
     rated_errors,
@@ -157,6 +158,7 @@ def put_together(
         facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)
         if request.is_comparison:
             facts["evidence"] = msgspec.json.encode(evidence_of(outcomes)).decode()
+        facts |= ends_facts(outcomes)
         _write_whole(database, findings, links, facts)
         path = database.finish()
     except sqlite3.OperationalError as error:
