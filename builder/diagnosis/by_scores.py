@@ -200,12 +200,8 @@ class _Walk:
         made = facts.made_integers(node)
         read = [row for row in facts.rows(node) if not comparison.is_output[row]]
         known = comparison.error[read]
-        if (
-            not made
-            or has(node.call, "chooses", "picks")
-            or node.kind != "api"
-            or phase_of(node) != "forward"
-        ):
+        ranks = has(node.call, "chooses", "picks")
+        if not made or ranks or node.kind != "api" or phase_of(node) != "forward":
             return None
         if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():
             return None
