@@ -30,6 +30,7 @@ NAMED = frozenset(
         "rated",
         "rated_rows",
         "ends",
+        "untold",
         "surplus",
     )
 )
@@ -114,6 +115,7 @@ _EN = {
     "is.rated": "nodes are rated error ({count})",
     "is.rated_rows": "rows are rated error ({count})",
     "is.ends": "end results differ by more than rounding ({count})",
+    "is.untold": "calls pick other elements, and nothing tells whether that is a tie ({count})",
     "is.infinite": "{count} values have an infinite error",
     "is.surplus": "{count} values are in one run alone",
     "is.unnamed": "{count} places, and too few calls are shared to name a beginning",
@@ -213,6 +215,7 @@ _ZH = {
     "is.rated": "{count} 个节点被判为错误",
     "is.rated_rows": "{count} 行被判为错误",
     "is.ends": "{count} 个最终结果的差异超出舍入",
+    "is.untold": "{count} 个调用选取了不同的元素，无法判断是否为并列",
     "is.infinite": "{count} 个值的误差为无穷",
     "is.surplus": "{count} 个值仅在一次运行中",
     "is.unnamed": "{count} 处，且共同的调用太少，无法指出起点",

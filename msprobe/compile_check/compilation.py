@@ -47,7 +47,8 @@ class Answer:
     `counted` is what the compiler did without and with the recording. `apart` are results of the
     model that was compiled with the user's own settings, caches and all, that differ from eager by
     more than rounding, and that the records have not explained; `ends` counts the losses,
-    outermost outputs and gradients that diverge by the records, whatever findings there are.
+    outermost outputs and gradients that diverge by the records, whatever findings there are, and
+    `untold` are calls that pick other elements, of which nothing tells whether that is a tie.
     """
 
     diagnosis: Diagnosis
@@ -59,11 +60,13 @@ class Answer:
     parted: Parted | None = None
     apart: tuple[Apart, ...] = ()
     ends: int = 0
+    untold: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether nothing differs, of what was recorded and of what was not."""
-        return not (self.diagnosis.findings or self.vanished or self.apart or self.ends)
+        named = self.diagnosis.findings or self.vanished
+        return not (named or self.apart or self.ends or self.untold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def check_compilation(
         parted,
         tuple(each for each in apart if not each.is_judged),
         sum(end.score > THRESHOLD for o in built.outcomes for end in o.ends.worst),
+        tuple(name for outcome in built.outcomes for name in outcome.untold),
     )
 
 

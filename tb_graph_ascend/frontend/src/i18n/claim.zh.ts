@@ -57,6 +57,7 @@ export const claimZh = {
     rated: "{{count}} 个节点被判为错误",
     rated_rows: "{{count}} 行被判为错误",
     ends: "{{count}} 个最终结果的差异超出舍入",
+    untold: "{{count}} 个调用选取了不同的元素，无法判断是否为并列",
     infinite: "{{count}} 个值的误差为无穷",
     surplus: "{{count}} 个值仅在一次运行中",
     unnamed: "{{count}} 处，且共同的调用太少，无法指出起点",
