@@ -32,6 +32,7 @@ from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 from builder.match.value_pairing import SURPLUS
+from builder.operators.table import has
 
 
 def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
@@ -148,8 +149,7 @@ class _Walk:
         if cause is not None:
             ledger.carry(cause, node)
         else:
-            if self.facts.is_tie(node):
-                ledger.ties.append(node)
+            ledger.note_choice(node)
             selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
             if selection and not ledger.reselected:
                 ledger.reselected_at = node.exec_order

@@ -8,6 +8,7 @@ from typing import Protocol, TypedDict
 
 import numpy as np
 
+from builder.claim import Counted
 from builder.compare.comparison import Comparison
 from builder.compare.modes import mode_of, unlike
 from builder.compare.score import THRESHOLD
@@ -30,6 +31,7 @@ from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
 from builder.reasons import Reason
+from builder.work.evidence import pair_evidence
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
@@ -74,6 +76,10 @@ def outcome_of(
     nodes = problem.tree.in_order
     rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
     wrong = sorted(n for n in rated if not _is_of_other_kernel(nodes[n], result.judgements[n]))
+    told_otherwise = comparison.precision[0] != comparison.precision[1] or result.walked.ties
+    first = nodes[wrong[0]].name if wrong else ""
+    rated_error = Counted("rated", 0 if told_otherwise else len(wrong), first)
+    place = (plan.step, plan.rank)
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -90,6 +96,7 @@ def outcome_of(
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
+        untold=tuple(node.name for node in result.walked.untold),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
@@ -105,6 +112,7 @@ def outcome_of(
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison),
+        evidence=pair_evidence(comparison, place, instructions.options.threshold, rated_error),
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(result.pair.merged),
     )

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from flask import Response, request
 
+from builder.claim_words import Language
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
@@ -23,7 +24,6 @@ from tb_graph_ascend.server.workplace import Workplace
 from tb_graph_ascend.view.answer import Answer, Cause
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.slide import slide
-from tb_graph_ascend.view.slide_words import Language
 
 _MOST_ROWS = 1_000_000
 Row = Mapping[str, Any]

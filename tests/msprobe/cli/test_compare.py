@@ -186,7 +186,7 @@ def test_says_what_is_an_error_although_no_number_differs(
             assert "begins: no call is named, but rows are rated error (2), first" in answer.out
             assert "first Torch.mul.0.forward.input.0: error: The " in answer.out
         else:
-            assert "begins: no number differs beyond rounding, but nodes are rated" in answer.out
+            assert "begins: the runs differ, and where that begins was not found" in answer.out
             assert answer.out.count("first Torch.mul.0.forward") == 2
     (database,) = (tmp_path / "out").glob("*.vis.db")
     answer = run("diagnose", database)
