@@ -48,6 +48,8 @@ PARTLY = frozenset(
 # What holds nothing to compare, by its nature: memory that nobody has written, a value that a
 # compiler kept in no memory, an input that its call does not read. It is told, and is no gap.
 ASIDE = frozenset(("unwritten", "fused", "unread", "incomparable", "other_kernel"))
+# Differences beyond rounding by which no node diverges.
+CLOSE = frozenset(("ends_close",))
 _HEADS = frozenset(("equal", "rounding", "close"))
 
 
@@ -139,12 +141,12 @@ def claim(evidence: Evidence | None, findings: int = 0, *, heals: bool = False) 
 
 
 def _code(evidence: Evidence, *, whole: bool) -> ClaimCode:
-    if any(each.count for each in evidence.differences):
+    if any(each.count for each in evidence.differences if each.code not in CLOSE):
         return "differs"
     # Arguments and shapes alone say too little where numbers should have been compared.
     if not evidence.count() or not (whole or evidence.count() > evidence.count(*_NO_NUMBERS)):
         return "nothing"
-    if evidence.beyond:
+    if evidence.beyond or evidence.differences:
         return "close"
     off = evidence.largest is not None and evidence.largest.error != 0
     return "rounding" if off else "equal"
@@ -232,6 +234,7 @@ def evidence_told(said: Claim, language: Language = "en") -> list[str]:
         lines.append(words["comma"].join(_phrase(each, words) for each in found.differences))
     if said.code == "close":
         lines.append(words["beyond"].format(count=found.beyond))
+        lines += [_phrase(each, words) for each in found.differences]
     if said.code in ("rounding", "close") and found.largest is not None:
         lines.append(_largest(found.largest, words))
         if found.explained:

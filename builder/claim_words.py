@@ -31,6 +31,7 @@ NAMED = frozenset(
         "rated_rows",
         "ends",
         "untold",
+        "ends_close",
         "surplus",
     )
 )
@@ -60,7 +61,7 @@ _EN = {
     "say.unknown": "nothing diverges by the scores of this file, which "
     "does not say what was compared",
     "say.differs": "the runs differ, and where that begins was not found",
-    "say.close": "no node is above the threshold",
+    "say.close": "the runs differ by more than rounding, and no node is above the threshold",
     "say.rounding": "no difference beyond rounding found",
     "say.equal": "no difference found",
     "say.ranks.equal": "the ranks agree wherever they should",
@@ -116,6 +117,7 @@ _EN = {
     "is.rated_rows": "rows are rated error ({count})",
     "is.ends": "end results differ by more than rounding ({count})",
     "is.untold": "calls pick other elements, and nothing tells whether that is a tie ({count})",
+    "is.ends_close": "end results are among them ({count})",
     "is.infinite": "{count} values have an infinite error",
     "is.surplus": "{count} values are in one run alone",
     "is.unnamed": "{count} places, and too few calls are shared to name a beginning",
@@ -167,7 +169,7 @@ _ZH = {
     "say.nothing": "没有比对任何数值，因此无法判断",
     "say.unknown": "按此文件中的分数没有差异，但文件未说明比对了什么",
     "say.differs": "两次运行有差异，但未找到起点",
-    "say.close": "没有节点超过阈值",
+    "say.close": "两次运行的差异超出舍入，但没有节点超过阈值",
     "say.rounding": "未发现超出舍入的差异",
     "say.equal": "未发现差异",
     "say.ranks.equal": "各卡在应当一致之处均一致",
@@ -216,6 +218,7 @@ _ZH = {
     "is.rated_rows": "{count} 行被判为错误",
     "is.ends": "{count} 个最终结果的差异超出舍入",
     "is.untold": "{count} 个调用选取了不同的元素，无法判断是否为并列",
+    "is.ends_close": "其中 {count} 个为最终结果",
     "is.infinite": "{count} 个值的误差为无穷",
     "is.surplus": "{count} 个值仅在一次运行中",
     "is.unnamed": "{count} 处，且共同的调用太少，无法指出起点",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,16 @@ _NO_COMMON_MEASURE = ("unlike_attributes", "unlike_names")
 
 
 def pair_evidence(
-    comparison: Comparison, place: tuple[int, int], threshold: float, rated: Counted
+    comparison: Comparison,
+    place: tuple[int, int],
+    threshold: float,
+    told: Sequence[Counted],
 ) -> Evidence:
-    """The evidence of one pair at a step and rank; `rated` are nodes that are rated error."""
+    """The evidence of one pair at a step and rank; `told` are differences that others know of."""
     dumps = (comparison.matching.problem.dump, comparison.matching.benchmark.dump)
     apart = unlike(*dumps)
     if apart is not None and apart["code"] in _NO_COMMON_MEASURE:
-        return Evidence(differences=(rated,) if rated.count else ())
+        return Evidence(differences=tuple(each for each in told if each.count))
     rows = _Rows(comparison)
     kinds = rows.kinds()
     gaps = [*rows.gaps(), *_one_sided_nodes(comparison)]
@@ -35,7 +38,7 @@ def pair_evidence(
     return Evidence(
         tuple(Counted(name, int(chosen.sum())) for name, chosen in kinds.items() if chosen.any()),
         tuple(gap for gap in gaps if gap.count),
-        tuple(each for each in (divergent, infinite, rated) if each.count),
+        tuple(each for each in (divergent, infinite, *told) if each.count),
         int((comparison.score > 0).sum()),
         len(comparison.let_pass),
         _largest(comparison, place),

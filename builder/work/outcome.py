@@ -139,13 +139,7 @@ def evidence_of(outcomes: Iterable[PairOutcome]) -> Evidence:
     done = [outcome for outcome in outcomes if outcome.error is None]
     aside = Counted("set_aside", sum(sum(o.set_aside.values()) for o in done))
     untold = [Counted("untold", len(o.untold), o.untold[0]) for o in done if o.untold]
-    ends = [Counted("ends", o.ends.count, _end_name(o.ends)) for o in done if o.ends.count]
-    return together(o.evidence for o in done).with_gaps(aside).with_differences(*untold, *ends)
-
-
-def _end_name(ends: EndsApart) -> str:
-    worst = ends.worst[0]
-    return f"{worst.value} of {worst.name}"
+    return together(o.evidence for o in done).with_gaps(aside).with_differences(*untold)
 
 
 def whole_evidence(outcomes: Sequence[PairOutcome], missing: Iterable[tuple[int, int]]) -> Evidence:

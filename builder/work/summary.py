@@ -79,7 +79,8 @@ def outcome_of(
     told_otherwise = comparison.precision[0] != comparison.precision[1] or result.walked.ties
     first = nodes[wrong[0]].name if wrong else ""
     rated_error = Counted("rated", 0 if told_otherwise else len(wrong), first)
-    place = (plan.step, plan.rank)
+    ends = _ends(result.pair)
+    apart_ends = _told_ends(ends, instructions.options.threshold)
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -107,15 +108,29 @@ def outcome_of(
             for one in result.walked.sightings
         ),
         heals=result.walked.heals,
-        ends=_ends(result.pair),
+        ends=ends,
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison),
-        evidence=pair_evidence(comparison, place, instructions.options.threshold, rated_error),
+        evidence=pair_evidence(
+            comparison,
+            (plan.step, plan.rank),
+            instructions.options.threshold,
+            (rated_error, apart_ends),
+        ),
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _told_ends(ends: EndsApart, threshold: float) -> Counted:
+    """The end results that differ by more than rounding: by so much that they diverge, or not."""
+    if not ends.count:
+        return Counted("ends", 0)
+    worst = ends.worst[0]
+    code = "ends" if worst.score > threshold else "ends_close"
+    return Counted(code, ends.count, f"{worst.value} of {worst.name}")
 
 
 def _ends(pair: ComparedPair) -> EndsApart:

@@ -225,7 +225,7 @@ def _nothing_named(said: Answer, since: Since | None, language: Language) -> Ite
         failed=len(coverage.failed),
     )
     title = headline(said, language) if since is None else claim.since_mapping(language)
-    yield text_line(_MARGIN, 130, title, Style(60, bold=True, most=46))
+    yield text_line(_MARGIN, 130, title, fitting(title, 60, 46))
     yield text_line(_MARGIN, 210, told, Style(32, most=104))
     if said.divergent and said.worst is not None:
         told = words.worst.format(

@@ -20,7 +20,7 @@ export const claimEn = {
     nothing: "nothing was compared, so nothing can be said",
     unknown: "nothing diverges by the scores of this file, which does not say what was compared",
     differs: "the runs differ, and where that begins was not found",
-    close: "no node is above the threshold",
+    close: "the runs differ by more than rounding, and no node is above the threshold",
     rounding: "no difference beyond rounding found",
     equal: "no difference found",
   },
@@ -58,6 +58,7 @@ export const claimEn = {
     rated_rows: "rows are rated error ({{count}})",
     ends: "end results differ by more than rounding ({{count}})",
     untold: "calls pick other elements, and nothing tells whether that is a tie ({{count}})",
+    ends_close: "end results are among them ({{count}})",
     infinite: "{{count}} values have an infinite error",
     surplus: "{{count}} values are in one run alone",
     unnamed: "{{count}} places, and too few calls are shared to name a beginning",
@@ -89,4 +90,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["ends", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["ends", "ends_close", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);

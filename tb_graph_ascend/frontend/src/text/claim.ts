@@ -23,7 +23,7 @@ export function claimHeadline(t: TFunction, claim: Claim): string {
 export function claimEvidence(t: TFunction, { code, evidence }: Claim): string[] {
   const lines: string[] = [];
   if (code === "differs") lines.push(listed(t, evidence.differences.map((each) => phrase(t, each))));
-  if (code === "close") lines.push(t("claim.beyond", { count: evidence.beyond }));
+  if (code === "close") lines.push(t("claim.beyond", { count: evidence.beyond }), ...evidence.differences.map((each) => phrase(t, each)));
   if (HEADS.has(code) && code !== "equal" && evidence.largest) {
     const { error, ...where } = evidence.largest;
     lines.push(t("claim.largest", { percent: shortNumber(100 * error, DIGITS), ...where }));
