@@ -12,10 +12,8 @@ from builder.diagnosis.candidates import Candidates
 from builder.diagnosis.case import Case
 from builder.diagnosis.change_kinds import Sighting
 from builder.diagnosis.changed_calls import candidate_that_made
-from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.gains import CHOOSING
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.lone_updates import take_back_lone_updates
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
@@ -32,6 +30,7 @@ from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.walked import Walked
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 from builder.match.value_pairing import SURPLUS
 
 
@@ -200,7 +199,7 @@ class _Walk:
         made = facts.made_integers(node)
         read = [row for row in facts.rows(node) if not comparison.is_output[row]]
         known = comparison.error[read]
-        ranks = api_name(node) in (*CHOOSING, "max", "min")
+        ranks = has(node.call, "chooses", "picks")
         if not made or ranks or node.kind != "api" or phase_of(node) != "forward":
             return None
         if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():
