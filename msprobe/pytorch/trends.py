@@ -29,6 +29,7 @@ from msprobe_core.report import say
 from msprobe_core.torch.monitor.collector import Collector, Model
 from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
 from msprobe_core.torch.monitor.optimizer_steps import Optimizer
+from msprobe_core.torch.monitor.rank_post import open_post
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.rank import current_rank
 
@@ -81,7 +82,8 @@ class Trends:
         self._dump: PrecisionDebugger | None = None
         self._asked = False  # an alert waits for a step that can be recorded whole
         self._left = self._said_left = False
-        self._collector = Collector(model, settings, self._take, start_iteration, self._ended)
+        post = None if local else open_post(str(directory))
+        self._collector = Collector(model, settings, self._take, start_iteration, post, self._ended)
         try:
             self._recorder = Recorder(
                 self.directory,

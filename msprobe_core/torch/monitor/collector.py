@@ -24,6 +24,8 @@ from msprobe_core.torch.monitor.lane import Lane
 from msprobe_core.torch.monitor.odd_tensors import worded
 from msprobe_core.torch.monitor.optimizer_steps import Optimizer, around_step
 from msprobe_core.torch.monitor.parameters import ParameterWatch
+from msprobe_core.torch.monitor.rank_joining import Joined, RankJoining
+from msprobe_core.torch.monitor.rank_post import RankPost
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.record.entries import untraced
 
@@ -42,6 +44,7 @@ class Collector:
         settings: Settings,
         sink: Callable[[StepValues], None],
         start: int = 0,
+        post: RankPost | None = None,
         ended: Callable[[bool], None] = lambda clean: None,
     ) -> None:
         """`ended` is called after each step where the user's modes stand as he left them, and with
@@ -54,6 +57,7 @@ class Collector:
         self._parameters = ParameterWatch(parts, settings)
         held = Lane(settings, self._left_out) if settings.keep else None
         self._lanes = Lanes(Lane(settings, self._left_out, self._parameters.places), held)
+        self._joining = RankJoining(post) if self._parameters.has_others else None
         self._optimizers: list[Optimizer] = []
         self._stepped: set[int] = set()
         self._graded: set[int] = set()
@@ -97,6 +101,8 @@ class Collector:
         self.guarded(self.begin)(clean=True)
         self._omissions.say_all()
         self._take_off()
+        if self._joining is not None:
+            self._joining.close()
 
     def leave(self) -> None:
         """In a process that was forked: measure nothing; the open step is the parent's."""
@@ -192,17 +198,12 @@ class Collector:
         self.step_number += 1
         self._clean = clean
         try:
-            self._sink(self._values_of(step))
-            self._lost = 0
-        except OSError as error:
-            say(f"monitoring, step {step} is not written: {error}")
+            self._end_step(step)
         except Exception as error:
-            self._lost += 1
-            end = "" if self.running else "; nothing is measured any more, the training goes on"
-            say(f"monitoring, step {step} is lost: {worded(error)}{end}")
+            self._lose(step, error)
 
-    def _values_of(self, step: int) -> StepValues:
-        """All numbers of the open step; the next one is open then."""
+    def _end_step(self, step: int) -> None:
+        """Read all numbers of the open step; the next one is open then."""
         main, held = self._lanes.main, self._lanes.held
         for watch in self._watches:
             self.guarded(watch.end_step)()
@@ -212,8 +213,29 @@ class Collector:
         clips, self._clips = self._clips, None
         self._stepped, self._graded = set(), set()
         reserved, own = main.read()
-        finished = self._parameters.finish(reserved, main.book, step)
-        finished.add_norm(main.book, clips, _CLIP_EPS)
-        values = Measured(*main.table(own, finished.rows))
-        waiting = Measured(*held.table(held.read()[1])) if held is not None else None
-        return StepValues(step, values, waiting, finished.differing)
+        waiting = held.read()[1] if held is not None else None
+
+        def complete(joined: Joined) -> None:
+            try:
+                finished = self._parameters.finish(joined, main.book)
+                finished.add_norm(main.book, clips, _CLIP_EPS)
+                values = Measured(*main.table(own, finished.rows))
+                kept = None if held is None or waiting is None else Measured(*held.table(waiting))
+                self._sink(StepValues(step, values, kept, finished.differing))
+                self._lost = 0
+            except Exception as error:
+                self._lose(step, error)
+
+        pieces = self._parameters.collect(reserved, step, complete)
+        if self._joining is not None:
+            self._joining.put(pieces)
+        else:
+            complete(pieces.alone())
+
+    def _lose(self, step: int, error: Exception) -> None:
+        if isinstance(error, OSError):
+            say(f"monitoring, step {step} is not written: {error}")
+            return
+        self._lost += 1
+        end = "" if self.running else "; nothing is measured any more, the training goes on"
+        say(f"monitoring, step {step} is lost: {worded(error)}{end}")

@@ -75,11 +75,13 @@ class Lane:
         self, own: Rows, others: Sequence[tuple[int, Rows]] = ()
     ) -> tuple[list[TrendTarget], NDArray[np.float32]]:
         """The new targets and [statistic][column] of a step; `others` are rows by column."""
-        rows = empty_rows(len(self.book.targets))
+        with self.book.lock:  # the next step finds its targets while this one is made whole
+            new, count = self.book.new(), len(self.book.targets)
+        rows = empty_rows(count)
         rows[self._columns[: len(own)]] = own
         for column, row in others:
             rows[column] = row
-        return self.book.new(), statistics(rows)
+        return new, statistics(rows)
 
     def _place(self, kind: str, name: str, shape: Sequence[int], dtype: object) -> int:
         place = self._places[kind, name] = self._reserved + len(self._columns)

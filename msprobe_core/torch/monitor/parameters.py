@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,12 @@ from torch import nn
 
 from msprobe_core.monitor.moments import SIZE, SQUARES, SUM, Rows, empty_rows, scalar_row
 from msprobe_core.monitor.targets import TargetBook
-from msprobe_core.report import say
 from msprobe_core.torch.monitor.followed_modules import clean_name
 from msprobe_core.torch.monitor.optimizer_steps import Optimizer
+from msprobe_core.torch.monitor.rank_joining import Joined, Pieces
 from msprobe_core.torch.monitor.ratio import UpdateRatios
 from msprobe_core.torch.monitor.settings import Settings
-from msprobe_core.torch.monitor.shards import (
-    Placement,
-    differing,
-    exchange_of,
-    local_part,
-    placements,
-)
+from msprobe_core.torch.monitor.shards import Family, families, local_part
 from msprobe_core.torch.monitor.tensor_moments import MomentTable
 
 KINDS = ("grad", "exp_avg", "exp_avg_sq", "ratio", "param")
@@ -42,11 +36,8 @@ class ParameterWatch:
         listed = list(_listed(models))
         self.names = [name for name, _, _ in listed]
         self._parameters = [parameter for _, parameter, _ in listed]
-        self._placed = [placement for _, _, placement in listed]
-        if settings.local:
-            self._placed = [Placement()] * len(listed)
+        self._families = [None if settings.local else family for _, _, family in listed]
         self._number = {id(parameter): i for i, parameter in enumerate(self._parameters)}
-        self._exchange = exchange_of(self._parameters, self._placed) if listed else None
         self._columns = np.full((len(KINDS), len(listed)), -1, dtype=np.intp)
         self._updated: list[int] = []
         self._ratios: UpdateRatios | None = None
@@ -58,9 +49,9 @@ class ParameterWatch:
         return len(KINDS) * len(self._parameters)
 
     @property
-    def is_cut(self) -> bool:
-        """Whether other ranks take part in making its numbers."""
-        return self._exchange is not None
+    def has_others(self) -> bool:
+        """Whether other ranks hold some of its parameters, too."""
+        return any(family is not None for family in self._families)
 
     def expect_updates(self, optimizers: Sequence[Optimizer]) -> None:
         """Remember what optimizers are about to change; what none of them has is not watched."""
@@ -95,55 +86,44 @@ class ParameterWatch:
         if self._ratios is not None and self._settings.is_due("ratio", step):
             self._moved = self._ratios.measure()
 
-    def finish(self, reserved: Rows, book: TargetBook, step: int) -> Finished:
-        """Make the rows of a step global where parameters are cut. Raises nothing of a group."""
-        rows = reserved.reshape(len(KINDS), len(self._parameters), -1)
+    def collect(self, reserved: Rows, step: int, complete: Callable[[Joined], None]) -> Pieces:
+        """What this rank holds of a step, for `complete` to take when it is whole."""
+        rows: Rows = reserved.reshape(len(KINDS), len(self._parameters), -1).copy()
         if self._moved is not None:
             squares = np.asarray(self._moved.to("cpu", torch.float64).tolist())
             rows[_RATIO, self._updated] = _ratio_rows(squares)
             self._moved = None
-        rows = self._globalized(rows)
-        found = Finished(self._differing(rows, step))
-        there = rows[..., SIZE] > 0
-        found.grad_norm = _total_norm(rows[_GRAD][there[_GRAD]])
+        tie = self._settings.tie_every
+        return Pieces(
+            step,
+            rows,
+            self._families,
+            self.names,
+            [each.numel() if hasattr(each, "to_local") else None for each in self._parameters],
+            complete,
+            counts=frozenset({_RATIO}),
+            compared=_PARAM if tie and step % tie == 0 else None,
+        )
+
+    def finish(self, joined: Joined, book: TargetBook) -> Finished:
+        """The rows of a step that this rank writes."""
+        rows = joined.rows
+        found = Finished({self.names[number]: r for number, r in joined.differing.items()})
+        there = (rows[..., SIZE] > 0) & joined.written
+        if joined.is_whole:
+            found.grad_norm = _total_norm(rows[_GRAD][there[_GRAD]])
         rows[_RATIO] = _quotients(rows[_RATIO])
         for row, number in np.argwhere(there).tolist():
-            if self._placed[number].writes:
-                found.rows.append((self._column(book, row, number), rows[row, number]))
+            found.rows.append((self._column(book, row, number), rows[row, number]))
         return found
-
-    def _globalized(self, rows: Rows) -> Rows:
-        if self._exchange is None:
-            return rows
-        try:
-            return self._exchange.reduce(rows)
-        except Exception as error:  # a group is gone; what this rank holds is still worth showing
-            say(f"monitoring: {error}; from now on each rank shows its own pieces only")
-            self._exchange = None
-            return rows
-
-    def _differing(self, rows: Rows, step: int) -> dict[str, list[int]]:
-        groups = {p.replicas for p in self._placed if p.replicas is not None}
-        if not groups or not self._settings.tie_every or step % self._settings.tie_every:
-            return {}
-        chosen = [i for i, placed in enumerate(self._placed) if placed.replicas is not None]
-        try:
-            found = differing(
-                rows[_PARAM][chosen][:, [SUM, SQUARES]], groups.pop(), self._parameters[0].device
-            )
-        except Exception as error:
-            say(f"monitoring: {error}; replicas are not compared any more")
-            self._placed = [Placement(p.groups, p.writes) for p in self._placed]
-            return {}
-        return {self.names[chosen[row]]: ranks for row, ranks in found.items()}
 
     def _is_measured(self, number: int, row: int, step: int) -> bool:
         """Replicas are measured by the rank that writes them, and by all when they are compared."""
-        placed = self._placed[number]
-        if placed.replicas is None or placed.writes:
+        family = self._families[number]
+        if family is None or family.role != "silent":
             return True
         tie = self._settings.tie_every
-        return row == _PARAM and tie > 0 and step % tie == 0
+        return family.compared and row == _PARAM and tie > 0 and step % tie == 0
 
     def _of(self, optimizer: Optimizer) -> Iterator[tuple[int, torch.Tensor]]:
         for group in optimizer.param_groups:
@@ -186,7 +166,7 @@ class Finished:
             self.rows.append((book.column(kind, kind), scalar_row(value)[0]))
 
 
-def _listed(models: Sequence[nn.Module]) -> Iterator[tuple[str, nn.Parameter, Placement]]:
+def _listed(models: Sequence[nn.Module]) -> Iterator[tuple[str, nn.Parameter, Family | None]]:
     seen: set[int] = set()
     for index, model in enumerate(models):
         prefix = f"{index}." if len(models) > 1 else ""
@@ -196,9 +176,9 @@ def _listed(models: Sequence[nn.Module]) -> Iterator[tuple[str, nn.Parameter, Pl
             if parameter.requires_grad and id(parameter) not in seen
         ]
         seen |= {id(parameter) for _, parameter in named}
-        placed = placements(model, [parameter for _, parameter in named])
-        for (name, parameter), placement in zip(named, placed, strict=True):
-            yield name, parameter, placement
+        lying = families(model, [parameter for _, parameter in named])
+        for (name, parameter), family in zip(named, lying, strict=True):
+            yield name, parameter, family
 
 
 def _state_of(state: Mapping[Any, Any], parameter: torch.Tensor, kind: str) -> torch.Tensor | None:
