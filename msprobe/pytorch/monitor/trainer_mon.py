@@ -8,6 +8,7 @@ that is asked for or fails here ends the training. `"format": "trend"` writes tr
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from msprobe.pytorch.monitor.switched_on import ConfigurationWatch
 from msprobe.pytorch.monitor.watching import safely
 from msprobe.pytorch.trends import Trends
 from msprobe_core.report import say
-from msprobe_core.torch.monitor.optimizer_steps import around_step
+from msprobe_core.torch.gradients.steps import Step, around_step
 from msprobe_core.torch.rank import current_rank
 
 _GRADIENTS = ("grad_unreduced", "grad_reduced")
@@ -56,6 +57,7 @@ class TrainerMon:
         self._rows: dict[str, dict[str, list[Row]]] = {}
         self._headers: dict[str, list[str]] = {}
         self._trends: Trends | None = None
+        self._unhook: Callable[[], None] | None = None
 
     def set_monitor(self, model: object, *given: object, **named: object) -> None:
         """Follow a model and its optimizer.
@@ -85,8 +87,9 @@ class TrainerMon:
         else:
             self._begin(self.settings)
         if optimizer is not None:
-            before, after = (partial(safely, do, optimizer) for do in (self._before, self._after))
-            around_step(optimizer, before, after)
+            self._unhook = around_step(
+                optimizer, partial(safely, self._before), partial(safely, self._after)
+            )
 
     set_wrapped_optimizer = monitor_gnorm_with_ad = set_monitor
 
@@ -108,6 +111,9 @@ class TrainerMon:
     def close(self) -> None:
         """Write what is left and take all hooks off; scripts that end need not call it."""
         self._end()
+        if self._unhook is not None:
+            self._unhook()
+            self._unhook = None
         if self._trends is not None:
             self._trends.close()
 
@@ -127,16 +133,16 @@ class TrainerMon:
             self._following = None
             self._tables.write()
 
-    def _before(self, optimizer: object) -> None:
+    def _before(self, step: Step) -> None:
         if self._following is not None:
-            self._following.before_step(optimizer)
+            self._following.before_step(step.optimizer)
 
-    def _after(self, optimizer: object) -> None:
+    def _after(self, made: Step) -> None:
         step, self._step = self._step, self._step + 1
         if self._following is not None:
             # Rows that are measured here belong to the step that has just been made.
             self._step = step
-            self._following.after_step(optimizer)
+            self._following.after_step(made.optimizer)
             self._end_step(self._following)
             self._step = step + 1
             self._tables.end_step(step)
