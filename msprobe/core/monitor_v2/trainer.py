@@ -13,9 +13,11 @@ from torch import nn
 
 from msprobe.pytorch.monitor.known_names import say_unknown
 from msprobe.pytorch.monitor.monitor_tables import Tables
+from msprobe.pytorch.monitor.safely import safely
 from msprobe.pytorch.monitor.statistics import OPS, measure
-from msprobe.pytorch.monitor.watching import ModuleHooks, safely, state_of
+from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
 from msprobe_core.errors import ConfigError
+from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
 from msprobe_core.torch.gradients.steps import Step, around_step
 from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
@@ -47,7 +49,7 @@ class TrainerMonitorV2:
         self._step = 0
         self._tables: dict[str, Tables] = {}
         self._ends: list[Callable[[], None]] = []
-        self._patched = False
+        self._patched = self._left = False
         self._hooks: ModuleHooks | None = None
 
     def start(
@@ -73,11 +75,14 @@ class TrainerMonitorV2:
         if self._patched:
             before, after = (partial(safely, do) for do in (self._takes, self._ends_step))
             self._ends.append(around_step(optimizer, before, after))
+        leave_to_the_parent(self)
 
     def step(self) -> None:
         """End a step by hand, where no optimizer is followed."""
         if self._patched:
             say("monitor: the optimizer's steps are counted already; this step() does nothing")
+            return
+        if self._left:
             return
         safely(self._before, self._optimizer)
         safely(self._after, self._optimizer)
@@ -86,6 +91,14 @@ class TrainerMonitorV2:
         """Write what is left and take all hooks off."""
         for tables in self._tables.values():
             safely(tables.write)
+        self._take_off()
+
+    def leave(self) -> None:
+        """In a process that was forked: the tables are its parent's."""
+        self._tables, self._left = {}, True
+        self._take_off()
+
+    def _take_off(self) -> None:
         while self._ends:
             self._ends.pop()()
 

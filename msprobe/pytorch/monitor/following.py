@@ -11,7 +11,8 @@ from torch import nn
 from msprobe.pytorch.monitor.collective_rows import CollectiveHooks
 from msprobe.pytorch.monitor.module_structure import CallerWatch, StructureWatch
 from msprobe.pytorch.monitor.monitor_settings import MonitorSettings
-from msprobe.pytorch.monitor.watching import ModuleHooks, safely, state_of
+from msprobe.pytorch.monitor.safely import safely
+from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
 from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
 
 Take = Callable[[str, str, int, int | None, torch.Tensor], None]
@@ -72,8 +73,9 @@ class Following:
 
     def close(self) -> None:
         """Take everything off again."""
-        for hooks in self._hooks:
-            hooks.close()
+        for hooks in (*self._hooks, self.structure, self.callers):
+            if hooks is not None:
+                hooks.close()
         while self._ends:
             self._ends.pop()()
 
@@ -94,9 +96,9 @@ class Following:
         if settings.xy_distribution:
             self._hooks.append(self._module_hooks(stage, model, chosen))
         if self.structure is not None:
-            self.structure.follow(stage, model, safely)
+            self.structure.follow(stage, model)
         if self.callers is not None:
-            self.callers.follow(stage, model, safely)
+            self.callers.follow(stage, model)
 
     def _module_hooks(
         self, stage: int, model: nn.Module, chosen: Callable[[str], bool]

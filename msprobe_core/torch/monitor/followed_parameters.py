@@ -10,20 +10,23 @@ from torch import nn
 
 from msprobe_core.torch.gradients.optimizers import Optimizer
 from msprobe_core.torch.monitor.followed_modules import clean_name
-from msprobe_core.torch.monitor.shards import Exchange, Placement, exchange_of, placements
+from msprobe_core.torch.monitor.shards import Family, families
 
 Numbered = list[tuple[int, torch.Tensor]]
 
 
 class FollowedParameters:
-    """Names, tensors and places on ranks, each by number. `alone`: this rank's pieces only."""
+    """Names, tensors and the ranks that hold them, each by number.
+
+    `alone`: as if no other rank held any of them.
+    """
 
     def __init__(self, models: Sequence[nn.Module], alone: bool) -> None:
         self._models, self._alone = list(models), alone
         self.names: list[str] = []
         self.tensors: list[nn.Parameter] = []
-        self.placed: list[Placement] = []
-        self.exchange: Exchange | None = None
+        self.families: list[Family | None] = []
+        self._known: dict[str, Family] = {}
         self._number: dict[int, int] = {}
         self._by_name: dict[str, int] = {}
         self._foreign: dict[int, ref[torch.Tensor]] = {}
@@ -49,14 +52,6 @@ class FollowedParameters:
             if number is not None:
                 yield number, tensor
 
-    def go_alone(self) -> None:
-        """Take no part in reductions any more."""
-        self.exchange, self._alone = None, True
-
-    def compare_no_more(self) -> None:
-        """Compare no replicas any more."""
-        self.placed = [Placement(p.groups, p.writes) for p in self.placed]
-
     def _number_of(self, tensor: torch.Tensor) -> int | None:
         number = self._number.get(id(tensor))
         return number if number is not None and self.tensors[number] is tensor else None
@@ -67,20 +62,19 @@ class FollowedParameters:
 
     def _look(self) -> None:
         """Number what is new; a parameter that took another's name takes its number, too."""
-        for name, parameter, placement in self._listed():
+        for name, parameter, found in self._listed():
             number = self._by_name.setdefault(name, len(self.names))
-            placed = Placement() if self._alone else placement
+            # Who of a family follows is decided once: it stays the same object.
+            family = None if found is None else self._known.setdefault(found.key, found)
             if number == len(self.names):
                 self.names.append(name)
                 self.tensors.append(parameter)
-                self.placed.append(placed)
+                self.families.append(family)
             else:
-                self.tensors[number], self.placed[number] = parameter, placed
+                self.tensors[number], self.families[number] = parameter, family
         self._number = {id(tensor): number for number, tensor in enumerate(self.tensors)}
-        if self.tensors and not self._alone:
-            self.exchange = exchange_of(self.tensors, self.placed)
 
-    def _listed(self) -> Iterator[tuple[str, nn.Parameter, Placement]]:
+    def _listed(self) -> Iterator[tuple[str, nn.Parameter, Family | None]]:
         seen: set[int] = set()
         for index, model in enumerate(self._models):
             prefix = f"{index}." if len(self._models) > 1 else ""
@@ -90,6 +84,8 @@ class FollowedParameters:
                 if id(parameter) not in seen
             ]
             seen |= {id(parameter) for _, parameter in named}
-            placed = placements(model, [parameter for _, parameter in named])
-            for (name, parameter), placement in zip(named, placed, strict=True):
-                yield name, parameter, placement
+            lying: Sequence[Family | None] = [None] * len(named)
+            if not self._alone:
+                lying = families(model, [parameter for _, parameter in named])
+            for (name, parameter), family in zip(named, lying, strict=True):
+                yield name, parameter, family

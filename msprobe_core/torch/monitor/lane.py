@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from msprobe_core.format.series import TrendTarget
 from msprobe_core.monitor.moments import SIZE, SUM, Rows, empty_rows, scalar_row, statistics
 from msprobe_core.monitor.targets import TargetBook
+from msprobe_core.torch.monitor.odd_tensors import CarefulTable
 from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.monitor.shards import local_part
 from msprobe_core.torch.monitor.tensor_moments import MomentTable
 
 
@@ -22,8 +24,8 @@ class Lane:
     order in which they were reserved, and `table` takes them under columns of the same book.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, left_out: Callable[[str, str], None]) -> None:
+        self._settings, self._left_out = settings, left_out
         self.book = TargetBook()
         self._columns: list[int] = []
         self._reserved: list[int] = []
@@ -39,10 +41,19 @@ class Lane:
         return first
 
     def put(self, kind: str, name: str, tensor: torch.Tensor, *, scalar: bool = False) -> None:
-        """Measure a tensor; several measurements of a target add up, those of a scalar average."""
+        """Measure what this rank holds of a tensor, unless it cannot be measured.
+
+        Several measurements of a target add up, those of a scalar average.
+        """
+        try:
+            tensor = local_part(tensor)
+        except Exception as error:
+            self._left_out(f"{kind} of {name}", f"{type(error).__name__}: {error}")
+            return
         place = self._places.get((kind, name))
         if place is None:
-            place = self._place(kind, name, () if scalar else tensor.shape, tensor.dtype)
+            shape = () if scalar or tensor.is_nested else tensor.shape
+            place = self._place(kind, name, shape, tensor.dtype)
         if scalar:
             self._scalars.add(place)
         self.moments.put(place, tensor)
@@ -68,11 +79,13 @@ class Lane:
         self, own: Rows, others: Sequence[tuple[int, Rows]] = ()
     ) -> tuple[list[TrendTarget], NDArray[np.float32]]:
         """The new targets and [statistic][column] of a step; `others` are rows by column."""
-        rows = empty_rows(len(self.book.targets))
+        with self.book.lock:  # the next step finds its targets while this one is made whole
+            new, count = self.book.new(), len(self.book.targets)
+        rows = empty_rows(count)
         rows[self._columns[: len(own)]] = own
         for column, row in others:
             rows[column] = row
-        return self.book.new(), statistics(rows)
+        return new, statistics(rows)
 
     def _place(self, kind: str, name: str, shape: Sequence[int], dtype: object) -> int:
         place = self._places[kind, name] = len(self._reserved) + len(self._own)
@@ -82,4 +95,13 @@ class Lane:
 
     def _fresh(self) -> MomentTable:
         chosen = self._settings
-        return MomentTable(chosen.zeros, chosen.nonfinite, chosen.eps)
+        return CarefulTable(chosen.zeros, chosen.nonfinite, chosen.eps, self._leave_out)
+
+    def _leave_out(self, place: int, tensor: torch.Tensor | None, reason: str) -> None:
+        names = {at: f"{kind} of {name}" for (kind, name), at in self._places.items()}
+        what = "a parameter" if tensor is None else f"a parameter of shape {_shape(tensor)}"
+        self._left_out(names.get(place, what), reason)
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return "unknown" if tensor.is_nested else str(tuple(tensor.shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,16 @@ from torch import nn
 
 from msprobe_core.monitor.moments import SIZE, SQUARES, SUM, Rows, empty_rows, scalar_row
 from msprobe_core.monitor.targets import TargetBook
-from msprobe_core.report import say
 from msprobe_core.torch.gradients.clipping import Clip
 from msprobe_core.torch.gradients.optimizers import Optimizer
 from msprobe_core.torch.gradients.taken import gradient_of, scaling_of
 from msprobe_core.torch.monitor.followed_parameters import FollowedParameters, Numbered
 from msprobe_core.torch.monitor.lane import Lane
+from msprobe_core.torch.monitor.rank_joining import Joined, Pieces
 from msprobe_core.torch.monitor.ratio import UpdateRatios
 from msprobe_core.torch.monitor.settings import Settings
-from msprobe_core.torch.monitor.shards import differing, local_part
-from msprobe_core.torch.monitor.step_gradients import StepGradients
+from msprobe_core.torch.monitor.shards import local_part
+from msprobe_core.torch.monitor.step_gradients import GradientsTold, StepGradients
 
 KINDS = ("grad", "exp_avg", "exp_avg_sq", "ratio", "param")
 _GRAD, _RATIO, _PARAM = KINDS.index("grad"), KINDS.index("ratio"), KINDS.index("param")
@@ -50,9 +50,9 @@ class ParameterWatch:
         self._reserve()
 
     @property
-    def is_cut(self) -> bool:
-        """Whether other ranks take part in making its numbers."""
-        return self._followed.exchange is not None
+    def has_others(self) -> bool:
+        """Whether other ranks hold some of its parameters, too."""
+        return any(family is not None for family in self._followed.families)
 
     def expect_updates(self, optimizers: Sequence[Optimizer]) -> None:
         """Remember what optimizers are about to change; what none of them has is not watched."""
@@ -112,40 +112,49 @@ class ParameterWatch:
         if self._ratios is not None and self._settings.is_due("ratio", step):
             self._moved = self._ratios.measure()
 
-    def finish(self, reserved: Rows, book: TargetBook, step: int) -> Finished:
-        """Make the rows of a step global where parameters are cut. Raises nothing of a group."""
-        rows = self._by_kind(reserved)
+    def collect(
+        self, reserved: Rows, step: int, complete: Callable[[Joined, GradientsTold], None]
+    ) -> Pieces:
+        """What this rank holds of a step, for `complete` to take when it is whole."""
+        rows: Rows = reserved.reshape(len(self._first), _ROWS, -1).swapaxes(0, 1).copy()
         gradients, self._gradients, self._put = self._gradients, StepGradients(), set()
         if self._moved is not None:
             squares = np.asarray(self._moved.to("cpu", torch.float64).tolist())
             rows[_RATIO, self._updated] = _ratio_rows(squares)
             self._moved = None
-        skipped = gradients.unscale(rows, (_GRAD, _CLIPPED))
-        rows = self._globalized(rows)
-        found = Finished(self._differing(rows, step))
-        there = rows[: len(KINDS), :, SIZE] > 0
-        found.add_norms(
-            _total_norm(rows[_GRAD][there[_GRAD]]),
-            gradients.clip_factors(self._followed.names, rows[_GRAD], rows[_CLIPPED]),
-            skipped,
+        told = gradients.told(rows, (_GRAD, _CLIPPED))
+        followed, tie = self._followed, self._settings.tie_every
+        return Pieces(
+            step,
+            rows,
+            list(followed.families),
+            list(followed.names),
+            [each.numel() if hasattr(each, "to_local") else None for each in followed.tensors],
+            lambda joined: complete(joined, told),
+            counts=frozenset({_RATIO}),
+            compared=_PARAM if tie and step % tie == 0 else None,
         )
-        rows[_RATIO] = _quotients(rows[_RATIO])
-        for row, number in np.argwhere(there).tolist():
-            if self._followed.placed[number].writes:
-                found.rows.append((self._column(book, row, number), rows[row, number]))
-        return found
 
-    def nothing(self) -> Rows:
-        """The reserved rows of a step that could not be read: others may wait for this rank."""
-        return empty_rows(len(self._first) * _ROWS)
+    def finish(self, joined: Joined, book: TargetBook, told: GradientsTold) -> Finished:
+        """The rows of a step that this rank writes."""
+        rows, names = joined.rows, self._followed.names
+        found = Finished({names[number]: ranks for number, ranks in joined.differing.items()})
+        written = (rows[..., SIZE] > 0) & joined.written
+        if joined.is_whole and written[_GRAD].any():
+            found.add("grad_norm", "grad_norm", _total_norm(rows[_GRAD][written[_GRAD]]), book)
+            whole = np.where(written[_GRAD][:, None], rows[_GRAD], empty_rows(1))
+            for name, factor in told.clip_factors(names, whole, rows[_CLIPPED]).items():
+                found.add("clip", name, factor, book)
+        if told.skipped:
+            found.add("skipped", "skipped", 1.0, book)
+        rows[_RATIO] = _quotients(rows[_RATIO])
+        for row, number in np.argwhere(written[: len(KINDS)]).tolist():
+            found.rows.append((self._column(book, row, number), rows[row, number]))
+        return found
 
     def _reserve(self) -> None:
         while len(self._first) < len(self._followed):
             self._first.append(self._lane.reserve(_ROWS))
-
-    def _by_kind(self, reserved: Rows) -> Rows:
-        each: Rows = reserved.reshape(len(self._first), _ROWS, -1).swapaxes(0, 1).copy()
-        return each
 
     def _due(self, numbered: Numbered, step: int) -> dict[int, torch.Tensor]:
         """The gradients that are measured in a step, as far as there are any."""
@@ -167,39 +176,13 @@ class ParameterWatch:
         for number, tensor in tensors.items():
             self._lane.moments.put(places[number], local_part(tensor))
 
-    def _globalized(self, rows: Rows) -> Rows:
-        if self._followed.exchange is None:
-            return rows
-        try:
-            return self._followed.exchange.reduce(rows)
-        except Exception as error:  # a group is gone; what this rank holds is still worth showing
-            say(f"monitoring: {error}; from now on each rank shows its own pieces only")
-            self._followed.go_alone()
-            return rows
-
-    def _differing(self, rows: Rows, step: int) -> dict[str, list[int]]:
-        followed = self._followed
-        groups = {p.replicas for p in followed.placed if p.replicas is not None}
-        if not groups or not self._settings.tie_every or step % self._settings.tie_every:
-            return {}
-        chosen = [i for i, placed in enumerate(followed.placed) if placed.replicas is not None]
-        try:
-            found = differing(
-                rows[_PARAM][chosen][:, [SUM, SQUARES]], groups.pop(), followed.tensors[0].device
-            )
-        except Exception as error:
-            say(f"monitoring: {error}; replicas are not compared any more")
-            followed.compare_no_more()
-            return {}
-        return {followed.names[chosen[row]]: ranks for row, ranks in found.items()}
-
     def _is_measured(self, number: int, row: int, step: int) -> bool:
         """Replicas are measured by the rank that writes them, and by all when they are compared."""
-        placed = self._followed.placed[number]
-        if placed.replicas is None or placed.writes:
+        family = self._followed.families[number]
+        if family is None or family.role != "silent":
             return True
         tie = self._settings.tie_every
-        return row == _PARAM and tie > 0 and step % tie == 0
+        return family.compared and row == _PARAM and tie > 0 and step % tie == 0
 
     def _column(self, book: TargetBook, row: int, number: int) -> int:
         column = self._columns.get((row, number))
@@ -215,25 +198,15 @@ class ParameterWatch:
 
 
 class Finished:
-    """The rows of a finished step by column, the norm of all gradients, replicas that differ."""
+    """The rows of a finished step by column, and replicas that differ."""
 
     def __init__(self, differing: dict[str, list[int]]) -> None:
         self.rows: list[tuple[int, Rows]] = []
         self.differing = differing
-        self._scalars: list[tuple[str, str, float]] = []
 
-    def add_norms(self, grad_norm: float | None, clips: Mapping[str, float], skipped: bool) -> None:
-        """Add the norm of all gradients, what clipping made of it, and that nothing was updated."""
-        if grad_norm is not None:
-            self._scalars.append(("grad_norm", "grad_norm", grad_norm))
-            self._scalars += [("clip", name, factor) for name, factor in clips.items()]
-        if skipped:
-            self._scalars.append(("skipped", "skipped", 1.0))
-
-    def add_scalars(self, book: TargetBook) -> None:
-        """Make rows of them."""
-        for kind, name, value in self._scalars:
-            self.rows.append((book.column(kind, name), scalar_row(value)[0]))
+    def add(self, kind: str, name: str, value: float, book: TargetBook) -> None:
+        """Add a number of the step."""
+        self.rows.append((book.column(kind, name), scalar_row(value)[0]))
 
 
 def _state_of(state: Mapping[Any, Any], parameter: torch.Tensor, kind: str) -> torch.Tensor | None:
@@ -262,5 +235,5 @@ def _quotients(rows: Rows) -> Rows:
     return found
 
 
-def _total_norm(rows: Rows) -> float | None:
-    return float(np.sqrt(rows[:, SQUARES].sum())) if len(rows) else None
+def _total_norm(rows: Rows) -> float:
+    return float(np.sqrt(rows[:, SQUARES].sum()))

@@ -19,11 +19,11 @@ _FOLLOWS_FROM_MOMENTS = (2.0, float("inf"))
 
 
 @dataclass(slots=True)
-class _Clipped:
+class Clipped:
     """A clipping of parameters by their numbers; its parameters themselves are not held."""
 
     numbers: set[int]
-    factor: torch.Tensor | None
+    factor: torch.Tensor | float | None
     max_norm: float | None
     norm_type: float | None
 
@@ -52,7 +52,7 @@ class StepGradients:
 
     def __init__(self) -> None:
         self._seen: dict[int, tuple[ref[torch.Tensor], int]] = {}
-        self._clips: list[_Clipped] = []
+        self._clips: list[Clipped] = []
         self._scalings: list[tuple[list[int], Scaling]] = []
 
     def knows(self, number: int, gradient: torch.Tensor) -> bool:
@@ -72,7 +72,7 @@ class StepGradients:
     def clipped(self, gradients: Mapping[int, torch.Tensor], clip: Clip) -> bool:
         """Note that known gradients were clipped; True where they have to be measured for it."""
         self._seen |= {number: (ref(one), one._version) for number, one in gradients.items()}
-        clipped = _Clipped(set(gradients), clip.factor, clip.max_norm, clip.norm_type)
+        clipped = Clipped(set(gradients), clip.factor, clip.max_norm, clip.norm_type)
         self._clips.append(clipped)
         return clipped.is_measured
 
@@ -81,9 +81,9 @@ class StepGradients:
         if scaling.scale is not None or scaling.found_inf is not None:
             self._scalings.append((list(numbers), scaling))
 
-    def unscale(self, rows: Rows, gradient_rows: Sequence[int]) -> bool:
+    def told(self, rows: Rows, gradient_rows: Sequence[int]) -> GradientsTold:
         """Divide gradients of [kind][parameter][moment] by their scale, and empty all rows of steps
-        that were skipped; whether all steps that could be were.
+        that were skipped. What is returned holds no tensor any more.
         """
         skipped = []
         for numbers, scaling in self._scalings:
@@ -94,7 +94,21 @@ class StepGradients:
             elif scale is not None:
                 chosen = np.ix_(gradient_rows, numbers)
                 rows[chosen] = _times(rows[chosen], 1.0 / float(scale))
-        return bool(skipped) and all(skipped)
+        for clipped in self._clips:
+            if clipped.factor is not None:
+                clipped.factor = float(clipped.factor)
+        return GradientsTold(bool(skipped) and all(skipped), self._clips)
+
+
+@dataclass(slots=True)
+class GradientsTold:
+    """What is known of a step's gradients beside their moments.
+
+    `skipped`: each step that a scaler could skip was.
+    """
+
+    skipped: bool
+    clips: list[Clipped]
 
     def clip_factors(
         self, names: Sequence[str], gradients: Rows, clipped: Rows
@@ -104,7 +118,7 @@ class StepGradients:
         Where parts were clipped by themselves, of each part, too, by the name of what it holds.
         """
         there = {int(n) for n in np.flatnonzero(gradients[:, SIZE] > 0)}
-        clips = [(one, one.numbers & there) for one in self._clips]
+        clips = [(one, one.numbers & there) for one in self.clips]
         clips = [(one, numbers) for one, numbers in clips if numbers]
         if not clips:
             return {}
