@@ -1,6 +1,7 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
 # Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
-# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`.
+# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`,
+# BASE to `findings-diff`.
 
 PYTHON   ?= python3.11
 PORT     ?= 6006
@@ -9,6 +10,7 @@ PEER     ?= /tmp/peer
 BENCH_UI ?= build/bench-ui
 MILLION  ?= 0
 SEED     ?= 5
+BASE     ?= HEAD
 CHROMIUM ?= /usr/bin/chromium
 WORKERS  ?= 2
 TORCH     = torch==2.13.0
@@ -30,7 +32,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -224,6 +226,9 @@ thresholds: venv  ## the same with each number of the diagnosis at half and at d
 
 upstream: venv  ## real bugs of released packages: two releases side by side; installs them
 	$(BIN)/python -m tests.upstream
+
+findings-diff: venv  ## what BASE and this tree say of every recorded pair; fails when a right answer is lost or a false one new
+	$(BIN)/python -m tests.findings_diff $(BASE)
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not
 	$(BIN)/python -m tests.zoo --confirm

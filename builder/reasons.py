@@ -26,6 +26,7 @@ SENTENCES = {
     "checksum_differs": "{value}: the checksums differ",
     "parameter_unmatched": "{value}: this parameter has no counterpart",
     "surplus": "{value}: exists on the {side} side only",
+    "unrecorded": "{value}: the {side} run alone has numbers of it, so it is not compared",
     "unreadable": "{value}: its tensor file could not be read: {error}",
     "extension": "{text}",
     "measure": "{value}: {name} {number}",

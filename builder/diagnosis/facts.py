@@ -11,9 +11,9 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Bools
 from builder.diagnosis.divergence import Divergence
-from builder.diagnosis.element_calls import gates_elements, picks_elements
 from builder.diagnosis.excess import PLAIN, Expected
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 from builder.reasons import Reason
 from msprobe_core.format import LARGEST, canonical_dtype, is_integer_dtype, machine_epsilon
 
@@ -160,13 +160,13 @@ class Facts(Divergence):
         decided = self.rows(forward)
         differ = bool((self.comparison.error[decided] > 0).any())
         agree = bool((self.comparison.score[decided] <= self.threshold).all())
-        if differ and agree and gates_elements(node) and self._are_gated(node, forward):
+        if differ and agree and has(node.call, "gates") and self._are_gated(node, forward):
             return True
         if not self._is_rounded(decided):
             return False
         outputs = self.divergent(node).outputs
         same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
-        return picks_elements(node) and same_size
+        return has(node.call, "picks") and same_size
 
     def _are_gated(self, node: TreeNode, forward: TreeNode) -> bool:
         """Whether rounding explains that a gradient passes through other elements."""

@@ -37,6 +37,7 @@ class Ledger:
         self.facts = facts
         self.findings: list[Finding] = []
         self.source: dict[TreeNode, Finding] = {}
+        self._first_inside: dict[TreeNode, TreeNode] = {}
         self.tolerated: set[int] = set()
         self.rounding: set[int] = set()
         self.scaled = ScaledGradients()
@@ -84,15 +85,27 @@ class Ledger:
             finding.is_weak = not self.facts.divergent(node).outputs
         self.findings.append(finding)
         if affected is None:
-            self.source[node] = finding
+            self._belongs(node, finding)
         self._remember(finding)
         return finding
 
     def carry(self, cause: Finding, node: TreeNode) -> None:
         """Note that a node differs because of a finding, unless it belongs to one already."""
         if cause.node is not node and node not in self.source:
-            self.source[node] = cause
+            self._belongs(node, cause)
             cause.carriers.append(node)
+
+    def _belongs(self, node: TreeNode, finding: Finding) -> None:
+        self.source[node] = finding
+        if node.parent is not None:
+            first = self._first_inside.get(node.parent)
+            if first is None or node.exec_order < first.exec_order:
+                self._first_inside[node.parent] = node
+
+    def inside(self, node: TreeNode) -> Finding | None:
+        """The finding that the first call directly inside a node belongs to, of those that do."""
+        first = self._first_inside.get(node)
+        return None if first is None else self.source[first]
 
     def tolerate(self, indices: list[int], rounding: bool = False) -> None:
         """Let a difference pass that is rounding, or grew too slowly to have begun here."""
@@ -114,6 +127,7 @@ class Ledger:
         """Forget all findings: the one that was opened last waits for the next step."""
         self.findings.clear()
         self.source.clear()
+        self._first_inside.clear()
 
     def walked(self, late: Finding | None) -> Walked:
         """What the walk has established; `late` waits for the next step."""
@@ -125,7 +139,11 @@ class Ledger:
     def take_back(self, finding: Finding) -> None:
         """Forget one finding and what it explains; only for the end of a walk."""
         self.findings.remove(finding)
-        self.source = {node: cause for node, cause in self.source.items() if cause is not finding}
+        kept = [(node, cause) for node, cause in self.source.items() if cause is not finding]
+        self.source.clear()
+        self._first_inside.clear()
+        for node, cause in kept:
+            self._belongs(node, cause)
 
     def latest(self, weak: bool = False) -> Finding | None:
         """The latest finding that may explain others; with `weak` any, where there is none."""

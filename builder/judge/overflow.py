@@ -23,6 +23,7 @@ from builder.dump.forms import OUTPUT_ROLES
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
+from builder.operators.table import has
 from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 GROWTH = 100.0
@@ -38,13 +39,6 @@ _EXEMPT = (
     "_all_gather_base",
     "all_gather_into_tensor",
     "batch_isend_irecv",
-)
-
-# By the names that all forms share: `Tensor.__rmul__`, `Tensor.mul_`, `Torch.mul`.
-_ARITHMETIC = frozenset(
-    name
-    for operator in "add sub mul div truediv true_divide multiply divide subtract pow".split()
-    for name in (operator, f"r{operator}", f"i{operator}")
 )
 
 
@@ -238,7 +232,7 @@ def is_deliberate(tree: Tree, node: TreeNode) -> bool:
 
 def _calculates(node: TreeNode) -> bool:
     """Whether a call computes with its argument, in place of putting it somewhere as a mask."""
-    return node.entry is not None and node.entry.type_name.strip("_") in _ARITHMETIC
+    return node.entry is not None and has(node.entry.type_name, "arithmetic")
 
 
 def _varies(record: Record) -> bool:

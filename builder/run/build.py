@@ -29,6 +29,7 @@ from builder.work.outcome import (
     PairOutcome,
     StoredFinding,
     decided_ties,
+    ends_facts,
     notes_on,
     rated_errors,
 )
@@ -139,6 +140,7 @@ def put_together(
         summary = _summary(plan, outcomes, request.is_comparison)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
         facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)
+        facts |= ends_facts(outcomes)
         _write_whole(database, findings, links, facts)
         path = database.finish()
     except sqlite3.OperationalError as error:

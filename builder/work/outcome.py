@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
+from builder.diagnosis.end_results import MOST, NONE_APART, EndsApart
 from builder.flow.weights import WeightPrints
 from builder.reasons import Reason
 
@@ -80,9 +81,10 @@ class PairOutcome:
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked; `sightings` are nodes that show what a
     finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
-    of its findings is left behind; `late` and `tolerated` are
-    for the next step to look at; `graphs`, `messages` and `weights` (by `readers`) stand in the
-    order problem, benchmark. Of
+    of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
+    parameters that differ by more than rounding, whatever findings there are; `late` and
+    `tolerated` are for the next step to look at; `graphs`, `messages` and `weights` (by `readers`)
+    stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
     by an assumed layout, how many set aside by reason, and where each rank of the problem stands.
     """
@@ -110,6 +112,7 @@ class PairOutcome:
     findings: tuple[StoredFinding, ...] = ()
     sightings: tuple[StoredSighting, ...] = ()
     heals: bool = False
+    ends: EndsApart = NONE_APART
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()
@@ -144,6 +147,24 @@ def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
 def _is_explained(outcome: PairOutcome) -> bool:
     ours, theirs = outcome.precision or ("", "")
     return ours != theirs or bool(outcome.ties)
+
+
+def ends_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:
+    """What the file says of end results that differ beyond rounding, as `ends` of its `meta`.
+
+    `count` of all pairs, and the worst of each pair with its step and rank, the worst first;
+    nothing where none differs.
+    """
+    apart = [outcome for outcome in outcomes if outcome.ends.count]
+    if not apart:
+        return {}
+    worst = [
+        {"step": outcome.step, "rank": outcome.rank, **asdict(end)}
+        for outcome in apart
+        for end in outcome.ends.worst
+    ]
+    worst.sort(key=lambda end: -end["score"])
+    return {"ends": {"count": sum(o.ends.count for o in apart), "worst": worst[:MOST]}}
 
 
 def notes_on(outcomes: Sequence[PairOutcome]) -> list[Reason]:

@@ -14,6 +14,7 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.change_kinds import Sighting, kinds_of
 from builder.diagnosis.communication import Message, messages
+from builder.diagnosis.end_results import EndsApart, ends_apart
 from builder.diagnosis.finding import Finding
 from builder.flow.weights import (
     WeightPrints,
@@ -99,6 +100,7 @@ def outcome_of(
             for one in result.walked.sightings
         ),
         heals=result.walked.heals,
+        ends=_ends(result.pair),
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
@@ -106,6 +108,12 @@ def outcome_of(
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _ends(pair: ComparedPair) -> EndsApart:
+    if pair.comparison is None or pair.flows is None:
+        return EndsApart()
+    return ends_apart(pair.comparison, pair.flows[0])
 
 
 class _HandedWeights(TypedDict, total=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from torch import nn
 
 from msprobe.pytorch.monitor.safely import safely
 from msprobe_core.capture.stacks import StackBook
+from msprobe_core.format.csv_table import CsvTable
 from msprobe_core.torch.monitor.module_calls import ModuleCalls
 
 Place = dict[str, dict[str, str]]
@@ -102,11 +102,11 @@ class CallerWatch:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "stack_info.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["module_name", "stack_info"])
+            table = CsvTable(file)
+            table.row(["module_name", "stack_info"])
             for name, number in self._stacks.items():
                 frames = self._book.text(self._book.text_number(number))
-                writer.writerow([name, "".join(f"{frame} \n" for frame in frames)])
+                table.row([name, "".join(f"{frame} \n" for frame in frames)])
         return path
 
     def _note(self, name: str, *_: object) -> None:

@@ -10,6 +10,7 @@ export const reasonsZh: Record<string, string> = {
   checksum_differs: "{{value}}：校验和不同",
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
   surplus: "{{value}}：只存在于$t(side.{{side}})",
+  unrecorded: "{{value}}：只有$t(side.{{side}})记录了它的数值，不作比较",
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
   extension: "{{text}}",
   measure: "{{value}}：{{name}} {{number, short}}",
