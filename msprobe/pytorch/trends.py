@@ -26,9 +26,9 @@ from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.monitor.step_values import StepValues
 from msprobe_core.monitor.trend_recorder import Recorder
 from msprobe_core.report import say
+from msprobe_core.torch.gradients.optimizers import Optimizer
 from msprobe_core.torch.monitor.collector import Collector, Model
 from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
-from msprobe_core.torch.monitor.optimizer_steps import Optimizer
 from msprobe_core.torch.monitor.rank_post import open_post
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.rank import current_rank

@@ -12,7 +12,8 @@ from msprobe.pytorch.monitor.collective_rows import CollectiveHooks
 from msprobe.pytorch.monitor.module_structure import CallerWatch, StructureWatch
 from msprobe.pytorch.monitor.monitor_settings import MonitorSettings
 from msprobe.pytorch.monitor.safely import safely
-from msprobe.pytorch.monitor.watching import ModuleHooks, gradient_of, state_of
+from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
+from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
 
 Take = Callable[[str, str, int, int | None, torch.Tensor], None]
 """Called with the kind, the name, the stage, the micro-batch (None for none) and the tensor."""
@@ -43,9 +44,12 @@ class Following:
             self._ends.append(self.collectives.close)
 
     def before_step(self, optimizer: object) -> None:
-        """Measure gradients as the optimizer reads them, and weights before it changes them."""
+        """Measure gradients as the optimizer takes them, and weights before it changes them."""
+        scaling = scaling_of(optimizer)
         for stage, name, parameter in self._named:
             gradient = gradient_of(parameter)
+            if gradient is not None:
+                gradient = unscaled(gradient, scaling)
             if self._settings.wg_distribution and gradient is not None:
                 self._take("grad_reduced", name, stage, None, gradient)
             if self._settings.param_distribution:

@@ -28,7 +28,7 @@ from msprobe.pytorch.monitor.switched_on import ConfigurationWatch
 from msprobe.pytorch.trends import Trends
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
-from msprobe_core.torch.monitor.optimizer_steps import around_step
+from msprobe_core.torch.gradients.steps import Step, around_step
 from msprobe_core.torch.rank import current_rank
 
 _GRADIENTS = ("grad_unreduced", "grad_reduced")
@@ -88,7 +88,7 @@ class TrainerMon:
         else:
             self._begin(self.settings)
         if optimizer is not None:
-            before, after = (partial(safely, do, optimizer) for do in (self._before, self._after))
+            before, after = (partial(safely, do) for do in (self._before, self._after))
             self._end_watching = around_step(optimizer, before, after)
         leave_to_the_parent(self)
 
@@ -142,16 +142,16 @@ class TrainerMon:
             self._following = None
             self._tables.write()
 
-    def _before(self, optimizer: object) -> None:
+    def _before(self, step: Step) -> None:
         if self._following is not None:
-            self._following.before_step(optimizer)
+            self._following.before_step(step.optimizer)
 
-    def _after(self, optimizer: object) -> None:
+    def _after(self, made: Step) -> None:
         step, self._step = self._step, self._step + 1
         if self._following is not None:
             # Rows that are measured here belong to the step that has just been made.
             self._step = step
-            self._following.after_step(optimizer)
+            self._following.after_step(made.optimizer)
             self._end_step(self._following)
             self._step = step + 1
             self._tables.end_step(step)

@@ -109,12 +109,6 @@ class ModuleHooks:
         return number
 
 
-def gradient_of(parameter: torch.Tensor) -> torch.Tensor | None:
-    """The gradient that the optimizer reads: `main_grad` where Megatron keeps it, else `grad`."""
-    main = getattr(parameter, "main_grad", None)
-    return main if isinstance(main, torch.Tensor) else parameter.grad
-
-
 def state_of(
     optimizer: Any,  # noqa: ANN401
     parameter: torch.Tensor,

@@ -18,24 +18,27 @@ from torch import nn
 from msprobe_core.monitor.omissions import Omissions
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.report import say
-from msprobe_core.torch.monitor import clipping
+from msprobe_core.torch.gradients import clipping
+from msprobe_core.torch.gradients.clipping import Clip, ClipListener
+from msprobe_core.torch.gradients.optimizers import Optimizer, identity, stepping
+from msprobe_core.torch.gradients.steps import Step, StepListener, StepWatch
 from msprobe_core.torch.monitor.activations import ActivationWatch, Lanes
+from msprobe_core.torch.monitor.followed_parameters import Numbered
 from msprobe_core.torch.monitor.lane import Lane
 from msprobe_core.torch.monitor.odd_tensors import worded
-from msprobe_core.torch.monitor.optimizer_steps import Optimizer, around_step
 from msprobe_core.torch.monitor.parameters import ParameterWatch
 from msprobe_core.torch.monitor.rank_joining import Joined, RankJoining
 from msprobe_core.torch.monitor.rank_post import RankPost
 from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.monitor.step_gradients import GradientsTold
 from msprobe_core.torch.record.entries import untraced
 
 Model = nn.Module | Sequence[nn.Module]
 _MOST_LOST = 3
 """Steps in a row of which nothing was left. A full disk may be emptied and does not count."""
-_CLIP_EPS = 1e-6  # what torch adds to the total norm before it divides by it
 
 
-class Collector:
+class Collector(StepListener, ClipListener):
     """Hooks a model and its optimizers. Raises ConfigError for settings that do not fit them."""
 
     def __init__(
@@ -54,14 +57,14 @@ class Collector:
         self.step_number = start
         self._settings, self._sink, self._ended = settings, sink, ended
         self._omissions = Omissions()
-        self._parameters = ParameterWatch(parts, settings)
         held = Lane(settings, self._left_out) if settings.keep else None
-        self._lanes = Lanes(Lane(settings, self._left_out, self._parameters.places), held)
+        self._lanes = Lanes(Lane(settings, self._left_out), held)
+        self._parameters = ParameterWatch(parts, settings, self._lanes.main)
         self._joining = RankJoining(post) if self._parameters.has_others else None
         self._optimizers: list[Optimizer] = []
         self._stepped: set[int] = set()
-        self._graded: set[int] = set()
-        self._clips: float | None = None
+        self._expects = False
+        self._clipped: Numbered = []
         self._lost = 0
         self._left = False
         self._clean: bool | None = None  # whether the step ended cleanly that nobody was told of
@@ -72,7 +75,8 @@ class Collector:
             ActivationWatch(part, f"{i}." if len(parts) > 1 else "", self, settings, self._lanes)
             for i, part in enumerate(parts)
         ]
-        self._ends: list[Callable[[], None]] = [clipping.listen(self.guarded(self._clipped))]
+        self._steps = StepWatch(self)
+        self._ends: list[Callable[[], None]] = [clipping.listen(self), self._steps.stop]
 
     @property
     def running(self) -> bool:
@@ -81,16 +85,35 @@ class Collector:
 
     def add(self, optimizer: Optimizer) -> None:
         """Follow an optimizer; anything that has `step` and `param_groups`."""
-        number = len(self._optimizers)
-        self._optimizers.append(optimizer)
-        before = self.guarded(lambda: self._before(number))
-        after = self.guarded(lambda: self._after(number))
-        self._ends.append(around_step(optimizer, before, after))
+        optimizer = stepping(optimizer)
+        if identity(optimizer) not in map(identity, self._optimizers):
+            self._optimizers.append(optimizer)
+            self._steps.follow(optimizer)
 
     def begin(self, *, clean: bool = False) -> None:
         """Finish a step that only waits for its loss; whatever begins the next one calls it."""
         if self._stepped and len(self._stepped) == len(self._optimizers):
             self._finish(clean)
+
+    def begins(self, step: Step) -> None:
+        """Called by the watch of steps: learning rates are those that a step begins with."""
+        self.guarded(self._begins)(step)
+
+    def takes(self, step: Step) -> None:
+        """Called by the watch of steps: the gradients are what the optimizer computes with."""
+        self.guarded(self._takes)(step)
+
+    def ends(self, step: Step) -> None:
+        """Called by the watch of steps: the parameters are those of the next step."""
+        self.guarded(self._stepped_by)(step)
+
+    def clips(self, clip: Clip) -> None:
+        """Called by the watch of clipping, of whatever model."""
+        self.guarded(self._clips)(clip)
+
+    def clipped(self, clip: Clip) -> None:
+        """Called by the watch of clipping when it is over."""
+        self.guarded(self._note_clipped)(clip)
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """Finish the step; one in which no optimizer stepped was skipped."""
@@ -156,17 +179,27 @@ class Collector:
         if not self._stepped:
             main.put_value("skipped", "skipped", 1.0)
 
-    def _clipped(self, max_norm: float, total_norm: object) -> None:
-        del total_norm  # it may be distributed; the same number follows from our moments
-        self.begin()
-        self._measure_gradients()
-        self._clips = max_norm
+    def _clips(self, clip: Clip) -> None:
+        self._clipped = self._parameters.clipped_of(clip, self._optimizers)
+        if self._clipped:
+            self.begin()
+            self._expect_updates()
+            self._parameters.measure_gradients(self._clipped, self.step_number)
 
-    def _before(self, number: int) -> None:
+    def _note_clipped(self, clip: Clip) -> None:
+        if self._clipped:
+            self._parameters.measure_factor(self._clipped, clip, self.step_number)
+            self._clipped = []
+
+    def _begins(self, step: Step) -> None:
+        number = self._number_of(step)
         if number in self._stepped:
             self._finish()  # it steps again, and nobody said that a step had ended
-        self._measure_gradients()
+        self._expect_updates()
         self.guarded(self._put_rates)(number)
+
+    def _takes(self, step: Step) -> None:
+        self._parameters.measure_taken(step.optimizer, self.step_number)
 
     def _put_rates(self, number: int) -> None:
         for index, group in enumerate(self._optimizers[number].param_groups):
@@ -174,24 +207,21 @@ class Collector:
                 name = f"group{index}" if number == 0 else f"optimizer{number}.group{index}"
                 self._lanes.main.put_value("lr", name, float(group["lr"]))
 
-    def _measure_gradients(self) -> None:
-        """Those of all optimizers that have not been measured in this step."""
-        moments = self._lanes.main.moments
-        if not self._graded:
+    def _expect_updates(self) -> None:
+        """Remember weights once a step, before the first of its optimizers changes any."""
+        if not self._expects:
+            self._expects = True
             self.guarded(self._parameters.expect_updates)(self._optimizers)
-        for number, optimizer in enumerate(self._optimizers):
-            if number not in self._graded:
-                self._graded.add(number)
-                measure = self.guarded(self._parameters.measure_gradients)
-                measure(moments, optimizer, self.step_number)
 
-    def _after(self, number: int) -> None:
-        self._stepped.add(number)
-        optimizer = self._optimizers[number]
-        moments, step = self._lanes.main.moments, self.step_number
-        self.guarded(self._parameters.measure_updated)(moments, optimizer, step)
+    def _stepped_by(self, step: Step) -> None:
+        self._stepped.add(self._number_of(step))
+        self.guarded(self._parameters.measure_updated)(step.optimizer, self.step_number)
         if len(self._stepped) == len(self._optimizers):
-            self.guarded(self._parameters.measure_ratios)(step)
+            self.guarded(self._parameters.measure_ratios)(self.step_number)
+
+    def _number_of(self, step: Step) -> int:
+        known = [identity(each) for each in self._optimizers]
+        return known.index(identity(step.optimizer))
 
     def _finish(self, clean: bool = False) -> None:
         step = self.step_number
@@ -210,15 +240,13 @@ class Collector:
         now = time.perf_counter()
         self.guarded(main.put_value)("seconds", "seconds", now - self._began)
         self._began = now
-        clips, self._clips = self._clips, None
-        self._stepped, self._graded = set(), set()
+        self._stepped, self._expects = set(), False
         reserved, own = main.read()
         waiting = held.read()[1] if held is not None else None
 
-        def complete(joined: Joined) -> None:
+        def complete(joined: Joined, told: GradientsTold) -> None:
             try:
-                finished = self._parameters.finish(joined, main.book)
-                finished.add_norm(main.book, clips, _CLIP_EPS)
+                finished = self._parameters.finish(joined, main.book, told)
                 values = Measured(*main.table(own, finished.rows))
                 kept = None if held is None or waiting is None else Measured(*held.table(waiting))
                 self._sink(StepValues(step, values, kept, finished.differing))
@@ -230,7 +258,7 @@ class Collector:
         if self._joining is not None:
             self._joining.put(pieces)
         else:
-            complete(pieces.alone())
+            pieces.complete(pieces.alone())
 
     def _lose(self, step: int, error: Exception) -> None:
         if isinstance(error, OSError):

@@ -20,19 +20,25 @@ from msprobe_core.torch.monitor.tensor_moments import MomentTable
 class Lane:
     """The targets of one store and the open step's measurements of them.
 
-    The first `reserved` places are the caller's own: they come back from `read` as they are, and
-    `table` takes them under columns of the same book.
+    Places that were reserved are the caller's own: they come back from `read` as they are, in the
+    order in which they were reserved, and `table` takes them under columns of the same book.
     """
 
-    def __init__(
-        self, settings: Settings, left_out: Callable[[str, str], None], reserved: int = 0
-    ) -> None:
-        self._settings, self._reserved, self._left_out = settings, reserved, left_out
+    def __init__(self, settings: Settings, left_out: Callable[[str, str], None]) -> None:
+        self._settings, self._left_out = settings, left_out
         self.book = TargetBook()
         self._columns: list[int] = []
+        self._reserved: list[int] = []
+        self._own: list[int] = []
         self._places: dict[tuple[str, str], int] = {}
         self._scalars: set[int] = set()
         self.moments = self._fresh()
+
+    def reserve(self, count: int) -> int:
+        """The first of so many places in a row that only the caller puts something into."""
+        first = len(self._reserved) + len(self._own)
+        self._reserved += range(first, first + count)
+        return first
 
     def put(self, kind: str, name: str, tensor: torch.Tensor, *, scalar: bool = False) -> None:
         """Measure what this rank holds of a tensor, unless it cannot be measured.
@@ -63,13 +69,11 @@ class Lane:
     def read(self) -> tuple[Rows, Rows]:
         """The reserved rows and those of the targets; a new step is open then."""
         moments, self.moments = self.moments, self._fresh()
-        rows = moments.read(self._reserved + len(self._columns))
-        own = rows[self._reserved :]
+        rows = moments.read(len(self._reserved) + len(self._own))
         for place in self._scalars:
-            row = own[place - self._reserved]
-            if row[SIZE] > 1:
-                own[place - self._reserved] = scalar_row(row[SUM] / row[SIZE])[0]
-        return rows[: self._reserved], own
+            if rows[place, SIZE] > 1:
+                rows[place] = scalar_row(rows[place, SUM] / rows[place, SIZE])[0]
+        return rows[self._reserved], rows[self._own]
 
     def table(
         self, own: Rows, others: Sequence[tuple[int, Rows]] = ()
@@ -84,7 +88,8 @@ class Lane:
         return new, statistics(rows)
 
     def _place(self, kind: str, name: str, shape: Sequence[int], dtype: object) -> int:
-        place = self._places[kind, name] = self._reserved + len(self._columns)
+        place = self._places[kind, name] = len(self._reserved) + len(self._own)
+        self._own.append(place)
         self._columns.append(self.book.column(kind, name, shape, dtype))
         return place
 
