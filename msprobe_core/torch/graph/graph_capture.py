@@ -26,6 +26,7 @@ from msprobe_core.torch.graph.traced import (
     know_constants,
     run_as_they_are,
 )
+from msprobe_core.torch.watch.fast_paths import FastPaths
 from msprobe_core.torch.watch.function_modes import insert, take_off
 from msprobe_core.torch.watch.model_modules import Model
 
@@ -61,6 +62,7 @@ class GraphCapture:
         self._operators: Any = None
         if calls and served:
             self._operators = OperatorCalls()  # type: ignore[no-untyped-call]
+        self._fast_paths = FastPaths()
         self._is_on = False
         self._hooked: dict[int, tuple[torch.nn.Module, str]] = {}
         self._owners: dict[int, str] = {}
@@ -84,6 +86,7 @@ class GraphCapture:
         for root, prefix in self._hooked.values():
             self._watch_parameters(root, prefix)
         if self._mode is not None and not self._is_on:
+            self._fast_paths.start()
             insert(self._mode, 0)
             if self._operators is not None:
                 self._operators.__enter__()
@@ -130,6 +133,7 @@ class GraphCapture:
     def _leave_mode(self) -> None:
         if self._mode is not None and self._is_on:
             take_off(self._mode)
+            self._fast_paths.stop()
             if self._operators is not None:
                 leave(self._operators)
         self._is_on = False

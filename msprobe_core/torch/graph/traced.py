@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from msprobe_core.torch.graph.api_names import eager_site, traced_site
 from msprobe_core.torch.graph.compilers import marks_late
 from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of_trace
+from msprobe_core.torch.watch.fast_paths import OwnMode
 
 _is_compiling = torch.compiler.is_dynamo_compiling
 _DEEPEST = 12
@@ -115,7 +115,7 @@ class ModuleHooks:
         return ModuleHooks, (self.owner, False, True)
 
 
-class GraphCalls(TorchFunctionMode):
+class GraphCalls(OwnMode):
     """Records calls of torch's API, in compiled code and outside of it; with `late_only` in what
     inductor compiles alone.
     """

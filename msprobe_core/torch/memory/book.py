@@ -124,6 +124,11 @@ class Memory:
         _let_go(self._weak)
 
     @property
+    def has_place(self) -> bool:
+        """Whether the elements can be read where they lie: of a plain tensor in a tracer not."""
+        return bool(self._address or not self.size)
+
+    @property
     def is_gone(self) -> bool:
         """Whether the storage was freed."""
         return _is_gone(self._weak)
@@ -223,7 +228,7 @@ class Memory:
         closely: bool = False,
     ) -> None:
         self.version = _INFERENCE if tensor.is_inference() else tensor._version
-        size, address = storage.nbytes(), storage.data_ptr() if simple else 0
+        size, address = storage.nbytes(), _place_of(storage) if simple else 0
         if size != self.size or address != self._address:
             self.size, self._address, self._view = size, address, None
             if address and size:
@@ -240,6 +245,8 @@ class Memory:
         if foreign or not (simple or _is_plain(tensor)):
             self._given_away = True
         self.is_open = self._given_away or self.version == _INFERENCE or bool(self._arriving)
+        if simple and not self.has_place:
+            self.is_open = True
 
 
 class MemoryBook:
@@ -314,14 +321,27 @@ class MemoryBook:
 def own_memory(tensor: torch.Tensor) -> torch.Tensor | None:
     """The tensor by whose storage a tensor is known: a distributed one's local part.
 
-    None for sparse, nested and transformed tensors, which no one storage holds.
+    None for sparse, nested, fake and transformed tensors, which no one storage holds.
     """
     if is_simple(tensor):
         return tensor
     own: torch.Tensor = getattr(tensor, "_local_tensor", tensor)
+    if own._is_zerotensor() or hasattr(own, "fake_mode") or _is_symbolic(own):
+        return None
     if _functorch.is_functorch_wrapped_tensor(own) or own.layout is not torch.strided:
         return None
     return own if torch._C._has_storage(own) else None
+
+
+def _is_symbolic(tensor: torch.Tensor) -> bool:
+    return tensor.is_meta and any(type(size) is not int for size in tensor.shape)
+
+
+def _place_of(storage: torch.UntypedStorage) -> int:
+    try:
+        return storage.data_ptr()
+    except RuntimeError:  # while something traces, a plain tensor may have none
+        return 0
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

@@ -213,7 +213,8 @@ class TensorBook:
         known: Found | None = None if memory.is_open else memory.records.get(key)
         if known is not None:
             return known
-        make = self._maker.make if is_plain and own is tensor else self._maker.make_odd
+        is_read_in_place = is_plain and own is tensor and memory.has_place
+        make = self._maker.make if is_read_in_place else self._maker.make_odd
         found = Found(tensor, memory, view, make(tensor, path, memory, is_input))
         if not memory.is_open and not memory.has_other_names(own):
             memory.records[key] = found

@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
@@ -22,6 +21,7 @@ from msprobe_core.torch.memory.writes import WRITING, written_by
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
+from msprobe_core.torch.watch.fast_paths import OwnMode
 from msprobe_core.torch.watch.function_modes import (
     insert,
     modes_of_thread,
@@ -52,7 +52,7 @@ _WAIT = "_c10d_functional.wait_tensor"
 """Functional collectives return before their result is there; waiting for it gives the result."""
 
 
-class CallMode(TorchFunctionMode):
+class CallMode(OwnMode):
     """Records each outermost API call of the thread that entered it."""
 
     _depth = 1  # frames between the handler and the call that it handles
