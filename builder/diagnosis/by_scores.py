@@ -30,7 +30,6 @@ from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.walked import Walked
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
-from builder.operators.table import has
 from builder.match.value_pairing import SURPLUS
 from builder.operators.table import has
 
