@@ -1,6 +1,7 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
 # Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
-# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`.
+# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`,
+# BASE to `findings-diff`.
 
 PYTHON   ?= python3.11
 PORT     ?= 6006
@@ -9,6 +10,7 @@ PEER     ?= /tmp/peer
 BENCH_UI ?= build/bench-ui
 MILLION  ?= 0
 SEED     ?= 5
+BASE     ?= HEAD
 CHROMIUM ?= /usr/bin/chromium
 WORKERS  ?= 2
 TORCH     = torch==2.13.0
@@ -29,8 +31,8 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
                     $(wildcard package.json package-lock.json webpack.config.js tsconfig*.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+.PHONY: help venv build demo test lint growth ruff types mypy imports eslint tsc pytest unit e2e \
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -93,13 +95,13 @@ endif
 
 # What is installed and what takes one core goes side by side, each part's output in one piece. Where
 # something fails, the parts run once more one by one, so that the last lines are about the failure.
-test:  ## everything CI runs: lint types imports unit pytest e2e
+test:  ## everything CI runs: lint types imports unit growth pytest e2e
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks \
 	    || { $(MAKE) --no-print-directory checks; echo 'The checks failed side by side; see above.'; exit 1; }
 	@$(MAKE) --no-print-directory pytest
 	@$(MAKE) --no-print-directory e2e
 
-checks: lint types imports unit venv build | $(CHROMIUM)  ## what needs no test server: linters, types, imports, front-end unit tests
+checks: lint types imports unit growth venv build | $(CHROMIUM)  ## what needs no test server: linters, types, imports, front-end unit tests
 
 lint: ruff eslint  ## both linters and the Python formatter
 
@@ -120,6 +122,9 @@ tsc: node_modules/.package-lock.json  ## TypeScript types
 
 imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
+
+growth: venv  ## work that grows faster than its input, counted: no stage may do over 5 times as much on 4 times as much
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.growth
 
 # One thread a process: more of them wait for each other where every core has a worker. The order is
 # that of tests/conftest.py, not by the number of tests: few tests may take long.
@@ -224,6 +229,9 @@ thresholds: venv  ## the same with each number of the diagnosis at half and at d
 
 upstream: venv  ## real bugs of released packages: two releases side by side; installs them
 	$(BIN)/python -m tests.upstream
+
+findings-diff: venv  ## what BASE and this tree say of every recorded pair; fails when a right answer is lost or a false one new
+	$(BIN)/python -m tests.findings_diff $(BASE)
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not
 	$(BIN)/python -m tests.zoo --confirm

@@ -38,6 +38,8 @@ class Work:
 WORKS = (
     Work("compare 2 x 20k entries, statistics", Size(20_000)),
     Work("compare 2 x 100k entries, statistics", Size(100_000), repeats=2),
+    Work("compare 2 x 20k entries, most values equal", Size(20_000, equal=True)),
+    Work("compare 2 x 100k entries, most values equal", Size(100_000, equal=True), repeats=2),
     Work("8 ranks x 2 x 20k entries", Size(20_000, ranks=8), repeats=2),
     Work("one module of 20,000 calls", Size(20_000, wide=True)),
     Work("compare 2 x 20k entries, NaN from the middle on", Size(20_000, nan=True)),

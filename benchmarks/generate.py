@@ -1,7 +1,7 @@
 """Writes a pair of large dumps, OUT/problem and OUT/benchmark, that differ from one seeded call on.
 
 `python -m benchmarks.generate OUT --entries 20000 [--ranks 8] [--steps 1] [--wide] [--tensor]
-[--nan]`
+[--nan] [--equal]`
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Size:
     steps: int = 1
     wide: bool = False
     nan: bool = False
+    equal: bool = False
     tensor_elements: int = 0
 
 
@@ -58,11 +59,20 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--wide", action="store_true", help="all calls in one module")
     parser.add_argument("--nan", action="store_true", help="the faulty call makes NaN")
+    parser.add_argument("--equal", action="store_true", help="most values equal many others")
     parser.add_argument("--tensor", action="store_true", help="write the tensors too (needs torch)")
     parser.add_argument("--elements", type=int, default=64, help="of each tensor, with --tensor")
     options = parser.parse_args()
     elements = options.elements if options.tensor else 0
-    size = Size(options.entries, options.ranks, options.steps, options.wide, options.nan, elements)
+    size = Size(
+        options.entries,
+        options.ranks,
+        options.steps,
+        options.wide,
+        options.nan,
+        options.equal,
+        elements,
+    )
     count = generate(options.out, size)
     print(f"{options.out}: {count} entries in each of {size.ranks * size.steps} ranks a side")
 
@@ -80,7 +90,8 @@ def _describer(folder: Path, side: Side, size: Size, step: int, rank: int) -> De
     if size.tensor_elements:
         return TensorFiles(folder / TENSOR_DIR, side, size.tensor_elements, FAULT_FACTOR).describe
     factor = math.nan if size.nan else FAULT_FACTOR
-    return _Statistics(side, 1000 * step + rank, factor).describe
+    statistics = _Statistics(side, 1000 * step + rank, factor)
+    return _EqualValues(statistics.describe).describe if size.equal else statistics.describe
 
 
 def _write(folder: Path, entries: Iterable[Entry], describe: Describe) -> int:
@@ -122,6 +133,29 @@ class _Statistics:
         top, bottom, mean = (2 + first) * scale, -(2 + second) * scale, 0.1 * (third - 0.5) * scale
         norm = scale * math.sqrt(math.prod(value.shape)) * (0.8 + fourth)
         return tensor_text(value, value.shape, (top, bottom, mean, norm))
+
+
+class _EqualValues:
+    """Four of five values are zeros, ones, one mask or one constant, as frozen parameters have."""
+
+    def __init__(self, others: Describe) -> None:
+        self._others = others
+
+    def describe(self, value: Value, name: str) -> str:
+        root = math.sqrt(math.prod(value.shape))
+        # What flows forward is a value of its own from the fault on, so that the fault is seen.
+        if value.diverged and value.requires_grad:
+            return self._others(value, name)
+        match value.number % 5:
+            case 0:
+                return tensor_text(value, value.shape, (0.0, 0.0, 0.0, 0.0))
+            case 1:
+                return tensor_text(value, value.shape, (1.0, 1.0, 1.0, root))
+            case 2:
+                return tensor_text(value, value.shape, (0.0, -65504.0, -32752.0, 46318.0 * root))
+            case 3:
+                return tensor_text(value, value.shape, (0.125, 0.125, 0.125, 0.125 * root))
+        return self._others(value, name)
 
 
 def _uniform(seed: int, number: int) -> tuple[float, ...]:

@@ -11,13 +11,9 @@ from typing import NamedTuple
 
 from builder.match.nodes import Matching
 from builder.match.tree import Tree, TreeNode
+from builder.operators.table import has
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
-_PRODUCTS = frozenset(
-    "linear matmul __matmul__ __rmatmul__ mm bmm addmm baddbmm einsum conv1d conv2d conv3d "
-    "conv_transpose1d conv_transpose2d conv_transpose3d scaled_dot_product_attention "
-    "Linear Conv1D Conv1d Conv2d Conv3d".split()
-)
 _FEWEST = 4
 """Products that have to be lower: fewer may be a fault of their own."""
 
@@ -75,7 +71,7 @@ def _products(matching: Matching, kind: str) -> list[_Product]:
         if entry is None or partner is None or node.direction != "forward" or entry.kind != kind:
             continue
         ours = theirs = None
-        if entry.type_name in _PRODUCTS:
+        if has(entry.type_name, "product"):
             ours = _result_dtype(matching.problem, node)
             theirs = _result_dtype(matching.benchmark, partner)
         if ours is not None and theirs is not None:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.compare.score import LARGEST
 from builder.compare.statistics import Floats, Statistics
 from builder.match.nodes import Matching
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has, operator
 
 # The gradient that goes into a reduction carries a whole pass of rounding, element by element,
 # which its norm does not show.
@@ -26,17 +28,6 @@ _MOVED = 2.0
 # Two right results of one call, each within one unit in the last place of the exact one and rounded
 # without regard to the other, are hardly further apart than one and a half units of an element.
 ROUNDED = 1.5
-# Divisions by tensors, with the number of tensors they read; the divisor is the last.
-_QUOTIENTS = {
-    "div": 2,
-    "__truediv__": 2,
-    "true_divide": 2,
-    "reciprocal": 1,
-    "rsqrt": 1,
-    "addcdiv": 3,
-    "_foreach_addcdiv": 3,
-    "_foreach_div": 2,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +54,12 @@ def forgive_rounding(
 
     All arrays are by value pair. `distance` is how far apart the sides are as an L2 norm,
     `reduced` the L2 norm and the element count of what was summed up (NaN where the value is no
-    reduction of gradients). A distance of a few times `limit` times that norm is its rounding.
+    reduction of gradients). A distance of a few times `limit` times that norm is its rounding, but
+    never more than any tolerance is.
     """
     norm, count = reduced
     with np.errstate(invalid="ignore"):
-        rounding = (size < count) & (distance <= REDUCTION * limit * norm)
+        rounding = (size < count) & (distance <= np.minimum(REDUCTION * limit, LARGEST) * norm)
     return _held(error, limit, rounding)
 
 
@@ -132,9 +124,9 @@ def statistical_distance(problem: Statistics, benchmark: Statistics) -> Floats:
     with np.errstate(invalid="ignore"):
         parts = np.abs(problem.table - benchmark.table)
     parts[2] *= np.sqrt(np.maximum(benchmark.size, 1.0))
-    parts[~both] = -1.0
+    parts[~both | np.isnan(parts)] = -1.0  # infinity of both sides, or NaN, is no distance
     least = parts.max(axis=0, initial=-1.0)
-    return np.asarray(np.where(both.any(axis=0), least, np.nan))
+    return np.asarray(np.where(least >= 0, least, np.nan))
 
 
 def reduced_gradients(
@@ -188,7 +180,7 @@ def forgive_products(
         flowing, _ = _first_input(node.backward, nodes, benchmark)
         norm, size = _first_input(node.forward, nodes, benchmark)
         positions = max(1.0, size / max(1, shape[1]))
-        if distance[row] <= 2 * limit[row] * flowing * norm / np.sqrt(positions):
+        if distance[row] <= min(2 * limit[row], LARGEST) * flowing * norm / np.sqrt(positions):
             error[row] = limit[row]
     return error
 
@@ -226,15 +218,12 @@ def forgive_quotients(
     smallest = np.where(crosses_zero, 0.0, smallest)
     for row in np.flatnonzero(is_output & (error > limit) & np.isfinite(error)):
         node = matching.problem.in_order[nodes[row]]
-        name = node.entry.type_name if node.entry is not None else ""
-        name = name.rstrip("_") if not name.startswith("__") else name
-        tensors = _QUOTIENTS.get(name)
-        if tensors is None or node.direction != "forward":
+        if not has(node.call, "divides") or node.direction != "forward":
             continue
         start, stop = np.searchsorted(nodes, [nodes[row], nodes[row] + 1])
         inputs = [r for r in range(start, stop) if not is_output[r] and benchmark.recorded[0][r]]
         arguments = (r for r in range(start, stop) if not is_output[r] and r not in inputs)
-        if len(inputs) != tensors or any(error[r] > 0 for r in arguments):
+        if len(inputs) != operator(node.call).operands or any(error[r] > 0 for r in arguments):
             continue  # another argument is no rounding
         numerator = max((magnitude[r] for r in inputs[:-1]), default=1.0)
         divisor = smallest[inputs[-1]]

@@ -12,18 +12,14 @@ from numpy.typing import NDArray
 from builder.match.nodes import Matching
 from builder.match.tree import Tree
 from builder.match.value_pairing import SURPLUS, ValuePairs
+from builder.operators.table import has
 
-_ADDING = frozenset("addmm addmm_ addmv addmv_ addr addr_ addbmm addbmm_ baddbmm baddbmm_".split())
 _ADDED_TO = frozenset(("input.0", "input.input", "input.self"))
 
 
 def unread_rows(matching: Matching, pairs: ValuePairs) -> list[int]:
     """The rows of inputs that the calls of both runs leave unread."""
-    adding = [
-        node.exec_order
-        for node in matching.problem.in_order
-        if node.entry is not None and node.entry.type_name in _ADDING
-    ]
+    adding = [node.exec_order for node in matching.problem.in_order if has(node.call, "adds_onto")]
     if not adding:
         return []
     rows = np.flatnonzero(np.isin(pairs.node, adding)).tolist()

@@ -14,11 +14,9 @@ from math import inf
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis import sketched_sums
-from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import NO_EXCESS, PLAIN, Excess, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.gains import CHOOSING
 from builder.diagnosis.healing import Healing
 from builder.diagnosis.naming import BEHIND, Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
@@ -28,6 +26,7 @@ from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 
 # A call that is not as in the other run has a cause already: any excess will do.
 _CHANGED = 1.0
@@ -172,8 +171,7 @@ class _Attribution:
     def _let_pass(self, node: TreeNode) -> None:
         rows = [r for r in self.known.outputs(node) if self.known.distance[r] > 0]
         self.ledger.tolerate(self.facts.problem_values(rows))
-        if self.facts.divergent(node).outputs and self.facts.is_tie(node):
-            self.ledger.ties.append(node)
+        self.ledger.note_choice(node)
 
     # --- what a node follows from -----------------------------------------------------------------
 
@@ -336,7 +334,7 @@ class _Attribution:
             return NO_EXCESS
         if known.is_integer(row):
             read = known.operands(node)
-            picks = api_name(node) in (*CHOOSING, "max", "min")
+            picks = has(node.call, "chooses", "picks")
             blind = picks or any(known.distance[r] > 0 or self._may_hide(r) for r in read)
             return NO_EXCESS if blind else Excess(inf, row)
         added_up = sketched_sums.of_call(known, node, row)
@@ -368,7 +366,7 @@ class _Attribution:
         known = self.known
         differs = any(known.distance[r] > 0 for r in known.outputs(node))
         near = all(known.share[r] <= _SAME_CHOICE for r in known.inputs(node))
-        return api_name(node) in CHOOSING and differs and near
+        return has(node.call, "chooses") and differs and near
 
 
 def _times(excess: Excess) -> float:

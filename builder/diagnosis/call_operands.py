@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import isfinite, sqrt
 
 from builder.diagnosis.distances import Distances
-from builder.diagnosis.element_calls import api_name, picks_elements, takes_extremes
-from builder.diagnosis.gains import CHOOSING, Operand, Result
 from builder.dump.values import Record
 from builder.match.tree import TreeNode
+from builder.operators.gains import Operand, Result
+from builder.operators.table import has
 
 # A distance that a sketch estimates lies hardly ever further from the true one than this factor.
 ESTIMATED = 2.0
@@ -81,8 +81,8 @@ class CallOperands(Distances):
         if any(self.is_integer(r) and self.distance[r] > 0 for r in read):
             return True
         if node.direction == "forward":
-            return api_name(node) in CHOOSING
-        ranks = picks_elements(node) and not takes_extremes(node)
+            return has(node.call, "chooses")
+        ranks = has(node.call, "picks") and not has(node.call, "extremes")
         return ranks and any(self.distance[r] > 0 for r in read)
 
     def together(self, rows: list[int]) -> float:

@@ -8,11 +8,10 @@ from typing import Literal
 
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.distances import CARRIED, SUMMED
-from builder.diagnosis.element_calls import api_name
-from builder.diagnosis.gains import REDUCING, gains_of
 from builder.diagnosis.gradients import Gradients
 from builder.flow.feeding import NOWHERE
 from builder.match.tree import TreeNode
+from builder.operators.table import gains_of, has
 
 # A call that computes as in the other run is named from this excess on. Both distances may be
 # estimates of eight projections: one is PLAIN × ESTIMATED = 6 times the other, where they are the
@@ -140,20 +139,20 @@ class Expected(Gradients):
 
     def of_call(self, node: TreeNode, row: int) -> float | None:
         """What came with the inputs of a call that is known."""
-        told, name = self.told(node), api_name(node)
+        told, reduces = self.told(node), has(node.call, "reduces")
         if told is None:
             return None
-        gains = gains_of(name, told.operands, told.factors, self.result(row))
+        gains = gains_of(node.call, told.operands, told.factors, self.result(row))
         if gains is None:
             return None
-        rounds = CARRIED if name in REDUCING else 0.0
+        rounds = CARRIED if reduces else 0.0
         total = 0.0
         for gain, operand, at in zip(gains, told.operands, told.rows):
             if at is None:
                 continue
             apart = self.reach(at) + (rounds * operand.norm if isfinite(gain) else 0.0)
             total += gain * apart if apart > 0 else 0.0
-        if name in REDUCING:
+        if reduces:
             total = max(total, self.in_step(told.rows, row))
         if self.seen[row]:
             return total

@@ -11,9 +11,9 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Bools
 from builder.diagnosis.divergence import Divergence
-from builder.diagnosis.element_calls import gates_elements, picks_elements
 from builder.diagnosis.excess import PLAIN, Expected
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 from builder.reasons import Reason
 from msprobe_core.format import LARGEST, canonical_dtype, is_integer_dtype, machine_epsilon
 
@@ -145,12 +145,27 @@ class Facts(Divergence):
             return all(self.is_integer(row) for row in rows)
         return self._is_rounded(inputs)
 
+    def picked_otherwise(self, node: TreeNode) -> bool:
+        """Whether a call ranked numbers that agree to rounding, or fully, and picked others."""
+        if node.direction != "forward" or not self.made_integers(node):
+            return False
+        read = [r for r in self._read(node) if self.ours[r].dtype is not None]
+        floating = [row for row in read if not self.is_integer(row)]
+        errors = self.comparison.judged[floating]
+        agree = bool((errors <= self.comparison.limit[floating]).all())
+        ranks = has(node.call, "chooses", "picks") or self.is_selection(node)
+        return ranks and bool(floating) and agree
+
     def is_tie(self, node: TreeNode) -> bool:
-        """Whether a call ranked numbers that agree to rounding and picked others: a tie."""
-        floating = [row for row in self.rows(node) if not self.is_integer(row)]
-        return (
-            node.direction == "forward" and self.is_selection(node) and self._is_rounded(floating)
-        )
+        """Whether what was picked otherwise is a tie: it is as large in one run as in the other.
+
+        Which number was picked is evidence of that, and which place alone is none: a wrong place of
+        a wrong kernel looks the same.
+        """
+        is_output, score = self.comparison.is_output, self.comparison.score
+        rows = [r for r in self.rows(node) if is_output[r] and not self.is_integer(r)]
+        picked = [r for r in rows if self.ours[r].dtype is not None and not isnan(score[r])]
+        return bool(picked) and all(score[row] == 0 for row in picked)
 
     def _picks_back(self, node: TreeNode) -> bool:
         """Whether a gradient of the same size goes to other elements, after rounding decided."""
@@ -160,13 +175,13 @@ class Facts(Divergence):
         decided = self.rows(forward)
         differ = bool((self.comparison.error[decided] > 0).any())
         agree = bool((self.comparison.score[decided] <= self.threshold).all())
-        if differ and agree and gates_elements(node) and self._are_gated(node, forward):
+        if differ and agree and has(node.call, "gates") and self._are_gated(node, forward):
             return True
         if not self._is_rounded(decided):
             return False
         outputs = self.divergent(node).outputs
         same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
-        return picks_elements(node) and same_size
+        return has(node.call, "picks") and same_size
 
     def _are_gated(self, node: TreeNode, forward: TreeNode) -> bool:
         """Whether rounding explains that a gradient passes through other elements."""

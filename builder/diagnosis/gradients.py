@@ -6,10 +6,10 @@ from math import sqrt
 
 from builder.diagnosis.call_operands import ESTIMATED, CallOperands, Told
 from builder.diagnosis.distances import CARRIED
-from builder.diagnosis.element_calls import api_name, gates_elements, takes_extremes
-from builder.diagnosis.gains import MOVING, REDUCING, Operand
-from builder.diagnosis.gradient_gains import Backward, GradientGains, gradient_gains
 from builder.match.tree import TreeNode
+from builder.operators.gains import Operand
+from builder.operators.gradient_gains import Backward, GradientGains
+from builder.operators.table import gradient_gains, has
 
 
 class Gradients(CallOperands):
@@ -84,7 +84,7 @@ class Gradients(CallOperands):
         flows = [r for r in flowing if not self.is_integer(r)]
         if told is None or not flows:
             return None
-        if api_name(call) not in MOVING and (len(flows), len(put_out)) != (1, 1):
+        if not has(call.call, "moves") and (len(flows), len(put_out)) != (1, 1):
             return None
         alike = [
             number
@@ -103,7 +103,7 @@ class Gradients(CallOperands):
     def _by_gains(
         self, call: TreeNode, told: Told, put_out: int, flows: list[int], of: int, row: int
     ) -> float | None:
-        result, name = self.operand(put_out), api_name(call)
+        result, name = self.operand(put_out), call.call
         ways = [self.operand(r) for r in flows]
         if result is None:
             return None
@@ -112,13 +112,13 @@ class Gradients(CallOperands):
             gains = None if flow is None else self._gains(name, told, result, flow, of, row)
             if gains is None or flow is None:
                 return None
-            rounds = CARRIED * flow.norm if name in REDUCING else 0.0
+            rounds = CARRIED * flow.norm if has(name, "reduces") else 0.0
             total += _times(gains.flowing, self.reach(at) + rounds)
             total += _times(gains.result, self.reach(put_out))
             for number, gain in gains.operands.items():
                 read = told.rows[number]
                 total += 0.0 if read is None else _times(gain, self.reach(read))
-        if name in REDUCING or name in MOVING:
+        if has(name, "reduces", "moves"):
             others = [r for n, r in enumerate(told.rows) if n != of]
             total = max(total, self.in_step([*flows, *others], row))
         return total + self.gated(call, self.tensor_rows(call), flows)
@@ -134,7 +134,7 @@ class Gradients(CallOperands):
 
         Where it goes to the extremes of windows, what leaves one element reaches another.
         """
-        if not gates_elements(call) and not takes_extremes(call):
+        if not has(call.call, "gates", "extremes"):
             return 0.0
         share = max((self.share[r] for r in decided), default=0.0)
         if share == 0:
@@ -142,7 +142,7 @@ class Gradients(CallOperands):
         reaching = max((self.norm[r] for r in flowing), default=0.0)
         peak = max((self.peak[r] for r in flowing), default=0.0)
         passed = ESTIMATED * sqrt(min(1.0, share)) * reaching + peak
-        return sqrt(2.0) * passed if takes_extremes(call) else passed
+        return sqrt(2.0) * passed if has(call.call, "extremes") else passed
 
     @property
     def _calls(self) -> dict[tuple[str, str | None], list[TreeNode]]:

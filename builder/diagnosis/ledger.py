@@ -29,19 +29,21 @@ class Ledger:
     node. `tolerated` holds fingerprints, by number, of values that differ without a finding;
     `rounding` those of them that differ by rounding alone. `reselected_at`: where in execution
     order rounding first picked other elements, so that gradients of other elements follow.
-    `ties`: the calls that ranked numbers which rounding put in another order. `compared`: a node
-    with values was seen.
+    `ties`: the calls that ranked numbers which rounding put in another order, `untold` those of
+    which no record tells whether that is so. `compared`: a node with values was seen.
     """
 
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow] | None = None) -> None:
         self.facts = facts
         self.findings: list[Finding] = []
         self.source: dict[TreeNode, Finding] = {}
+        self._first_inside: dict[TreeNode, TreeNode] = {}
         self.tolerated: set[int] = set()
         self.rounding: set[int] = set()
         self.scaled = ScaledGradients()
         self.reselected_at: int | None = None
         self.ties: list[TreeNode] = []
+        self.untold: list[TreeNode] = []
         self.compared = False
         self.latest_nonfinite: Finding | None = None
         self._latest_strong: Finding | None = None
@@ -84,15 +86,27 @@ class Ledger:
             finding.is_weak = not self.facts.divergent(node).outputs
         self.findings.append(finding)
         if affected is None:
-            self.source[node] = finding
+            self._belongs(node, finding)
         self._remember(finding)
         return finding
 
     def carry(self, cause: Finding, node: TreeNode) -> None:
         """Note that a node differs because of a finding, unless it belongs to one already."""
         if cause.node is not node and node not in self.source:
-            self.source[node] = cause
+            self._belongs(node, cause)
             cause.carriers.append(node)
+
+    def _belongs(self, node: TreeNode, finding: Finding) -> None:
+        self.source[node] = finding
+        if node.parent is not None:
+            first = self._first_inside.get(node.parent)
+            if first is None or node.exec_order < first.exec_order:
+                self._first_inside[node.parent] = node
+
+    def inside(self, node: TreeNode) -> Finding | None:
+        """The finding that the first call directly inside a node belongs to, of those that do."""
+        first = self._first_inside.get(node)
+        return None if first is None else self.source[first]
 
     def tolerate(self, indices: list[int], rounding: bool = False) -> None:
         """Let a difference pass that is rounding, or grew too slowly to have begun here."""
@@ -106,6 +120,11 @@ class Ledger:
             if index != SURPLUS and self._values.keys[index].startswith("parameters_grad"):
                 self.scaled.add(self._values.records[index])
 
+    def note_choice(self, node: TreeNode) -> None:
+        """Note a call without a finding that picked other elements, and whether that is a tie."""
+        if self.facts.picked_otherwise(node):
+            (self.ties if self.facts.is_tie(node) else self.untold).append(node)
+
     def are_let_pass(self, rows: list[int]) -> bool:
         """Whether the problem side's values of rows were let pass where they were made."""
         return self.fingerprints(self.facts.problem_values(rows)) <= self.tolerated
@@ -114,18 +133,24 @@ class Ledger:
         """Forget all findings: the one that was opened last waits for the next step."""
         self.findings.clear()
         self.source.clear()
+        self._first_inside.clear()
 
     def walked(self, late: Finding | None) -> Walked:
         """What the walk has established; `late` waits for the next step."""
         for finding in self.findings:
             finding.propagated_to = len(finding.carriers)
         ordered = sorted(self.findings, key=Finding.sort_key)
-        return Walked(ordered, self._tolerated_keys(), late, tuple(self.ties))
+        ties, untold = tuple(self.ties), tuple(self.untold)
+        return Walked(ordered, self._tolerated_keys(), late, ties, untold=untold)
 
     def take_back(self, finding: Finding) -> None:
         """Forget one finding and what it explains; only for the end of a walk."""
         self.findings.remove(finding)
-        self.source = {node: cause for node, cause in self.source.items() if cause is not finding}
+        kept = [(node, cause) for node, cause in self.source.items() if cause is not finding]
+        self.source.clear()
+        self._first_inside.clear()
+        for node, cause in kept:
+            self._belongs(node, cause)
 
     def latest(self, weak: bool = False) -> Finding | None:
         """The latest finding that may explain others; with `weak` any, where there is none."""

@@ -14,7 +14,6 @@ from itertools import islice, product
 from math import sqrt
 
 from builder.diagnosis import sketched_sums
-from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import Excess, Expected, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.moved_values import stand_beside
@@ -22,9 +21,8 @@ from builder.diagnosis.structure import is_in
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 
-# Calls that record the gradient of the last of their calls alone.
-_OF_SEVERAL = frozenset(("cross_entropy",))
 # Ways to take one gradient of each reader that are tried: two operands of four readers.
 _TRIED = 16
 
@@ -89,7 +87,7 @@ class ReturnedGradients:
         """What came by the one reader of a value, where it consists of several calls."""
         known = self._known
         (first, *others) = readers
-        if others or api_name(first) not in _OF_SEVERAL:
+        if others or not has(first.call, "composite"):
             return None
         if known.has_chosen(first, known.inputs(first)):
             return None  # other labels make another gradient of the same numbers

@@ -33,7 +33,7 @@ def reads_what_a_finding_made(case: Case) -> Finding | None:
 
 def contains_a_finding(case: Case) -> Finding | None:
     """A call inside this module belongs to a finding."""
-    return finding_inside(case.ledger, case.node)
+    return case.ledger.inside(case.node)
 
 
 def comes_from_a_wrong_loss(case: Case) -> Finding | None:
@@ -54,10 +54,11 @@ def reads_behind_a_mask(case: Case) -> Finding | None:
 
 
 def has_another_argument(case: Case) -> Finding | None:
-    """The call itself was given another argument."""
-    if not case.rows.arguments:
+    """The call itself was given another argument, or a tensor that the other run does not give."""
+    given = case.rows.arguments or case.candidates.given_by_one_run(case.node)
+    if not given:
         return None
-    reason = case.facts.argument_reason(case.rows.arguments[0])
+    reason = case.facts.argument_reason(given[0])
     return case.ledger.open(case.node, "argument_differs", reason)
 
 
@@ -170,6 +171,10 @@ def introduces_a_difference(case: Case) -> Finding | None:
     """Inputs agree, outputs diverge: it begins here."""
     if not begins_here(case):
         return None
+    otherwise = case.candidates.given_otherwise(case.node)
+    if otherwise:
+        given = case.facts.argument_reason(otherwise[0])
+        return case.ledger.open(case.node, "argument_differs", given)
     reason = case.facts.score_reason("introduced", case.rows.outputs)
     before = case.facts.reads(case.node)
     return case.ledger.open(case.node, "introduced", {**reason, "input_score": before})
@@ -287,13 +292,6 @@ def _reads_uncompared(facts: Facts, node: TreeNode) -> bool:
     )
 
 
-def finding_inside(ledger: Ledger, node: TreeNode) -> Finding | None:
-    """The finding that a call directly inside a node belongs to."""
-    if not ledger.findings:
-        return None
-    return next((ledger.source[c] for c in node.children if c in ledger.source), None)
-
-
 def finding_in_forward(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding | None:
     """The finding behind the activations that a backward call reads and its entry does not list."""
     if node.direction != "backward" or node.entry is None or not ledger.findings:
@@ -315,7 +313,7 @@ def finding_in_forward(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding 
 def _finding_behind_gradient(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding | None:
     # A parameter's gradient fires before its module's backward entry is complete, so the
     # gradient that flows into the module is looked up ahead of its turn.
-    beside = finding_inside(ledger, node.parent) if node.parent is not None else None
+    beside = ledger.inside(node.parent) if node.parent is not None else None
     if beside is not None:
         return beside
     module = node.backward or node.parent

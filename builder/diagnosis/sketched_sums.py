@@ -11,21 +11,16 @@ from itertools import product
 
 import numpy as np
 
-from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
-from builder.diagnosis.gains import SUMS
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 
-# Calls, and the gradients of calls, that add up what they read or hand it on in its order.
-_LINEAR = frozenset(
-    f"{SUMS} neg __neg__ view reshape flatten unflatten squeeze unsqueeze contiguous clone".split()
-)
 _MOST_TERMS = 2
 
 
 def of_call(known: Expected, node: TreeNode, row: int) -> Excess | None:
     """The excess of what a linear call put out, of terms of the same size; None for others."""
-    if api_name(node) not in _LINEAR:
+    if not has(node.call, "ordered"):
         return None
     terms = [r for r in known.inputs(node) if not known.is_integer(r)]
     if not terms or len(terms) > _MOST_TERMS:

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 from builder.reasons import Reason
 
 ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
-_CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "type_as"))
 # Calls of both runs that stand in each other's place have few others between them.
 BESIDE = 6
 
@@ -69,7 +70,7 @@ class Changes:
         """Whether a call of either run has no partner, and is more than the layout's doing."""
         if node.kind != "api" or node in self._matching.partner:
             return False
-        converts = node.entry is not None and node.entry.type_name in _CONVERSIONS
+        converts = has(node.call, "converts")
         return self._matching.reason.get(node) != LAYOUT and not (converts and self._converts)
 
     def differs(self, node: TreeNode) -> bool:
@@ -101,12 +102,26 @@ class Changes:
         """
         if node.kind != "api" or node.direction != "forward":
             return []
-        comparison = self._facts.comparison
-        return [
+        return self._surplus_inputs(node)
+
+    def given_otherwise(self, node: TreeNode) -> list[int]:
+        """The rows of what any entry reads in one run alone, or of arguments that are not the same.
+
+        The last that is asked before one says that inputs agree: parameters and gradients that one
+        run lacks, and numbers of like meaning, as two masks.
+        """
+        facts = self._facts
+        return self._surplus_inputs(node) or [
             row
-            for row in self._facts.rows(node)
-            if comparison.is_surplus(row) and not comparison.is_output[row]
+            for row in facts.rows(node)
+            if not facts.comparison.is_output[row]
+            and are_written_otherwise(facts.ours[row], facts.theirs[row])
         ]
+
+    def _surplus_inputs(self, node: TreeNode) -> list[int]:
+        comparison = self._facts.comparison
+        rows = self._facts.rows(node)
+        return [r for r in rows if comparison.is_surplus(r) and not comparison.is_output[r]]
 
     def follow(self, node: TreeNode, partner: TreeNode) -> None:
         """Go along with a matched node: what the benchmark called before its partner is known."""

@@ -5,6 +5,7 @@ All values of a side are asked at once, for a dump has an edge or two for every 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -169,30 +170,53 @@ def _latest_before(values: _Values, read: Ints) -> Ints:
 def _put_exact(tree: Tree, values: _Values, read: Ints, producer: Ints, output: Ints) -> Bools:
     """Put what the dump says in place of what was inferred; returns where it said something."""
     exact = np.zeros(len(read), dtype=bool)
-    records, keys = tree.dump.values.records, tree.dump.values.keys
+    records = tree.dump.values.records
     said = [place for place, index in enumerate(read.tolist()) if records[index].source]
-    makers = _makers_by_print(values) if said else {}
+    makers = _Makers(values) if said else None
+    keyed: dict[int, dict[str, int]] = {}
     for place in said:
         named = named_output(tree, records[read[place]].source or "")
-        if named is None:
+        if named is None or makers is None:
             continue
         node, path = named
-        put_out = next((i for i in range(*node.values) if keys[i] == path), NOWHERE)
-        began = values.begin[node.exec_order]
+        if node.exec_order not in keyed:
+            keyed[node.exec_order] = _by_key(tree, node)
+        put_out = keyed[node.exec_order].get(path, NOWHERE)
         # What a module puts out was made by a call inside it, which has its fingerprint.
-        alike = makers.get(int(values.prints[put_out]), []) if put_out != NOWHERE else []
-        inner = [i for i in alike if began <= values.owner[i] <= node.exec_order]
-        output[place] = inner[-1] if inner else put_out
-        producer[place] = values.owner[inner[-1]] if inner else node.exec_order
+        inner = NOWHERE if put_out == NOWHERE else makers.inside(node.exec_order, put_out)
+        output[place] = put_out if inner == NOWHERE else inner
+        producer[place] = node.exec_order if inner == NOWHERE else values.owner[inner]
         exact[place] = True
     return exact
 
 
-def _makers_by_print(values: _Values) -> dict[int, list[int]]:
-    makers: dict[int, list[int]] = {}
-    for index in values.made.tolist():
-        makers.setdefault(int(values.prints[index]), []).append(index)
-    return makers
+def _by_key(tree: Tree, node: TreeNode) -> dict[str, int]:
+    """The index of each of a node's values; of two of one key the first."""
+    start, stop = node.values
+    keys = tree.dump.values.keys
+    return {keys[index]: index for index in range(stop - 1, start - 1, -1)}
+
+
+class _Makers:
+    """The values put out, by fingerprint; thousands may share one."""
+
+    def __init__(self, values: _Values) -> None:
+        self._values = values
+        self._made: dict[int, tuple[list[int], list[int]]] = {}
+        made = values.made.tolist()
+        cells = values.prints[values.made].tolist(), values.owner[values.made].tolist()
+        for index, number, owner in zip(made, *cells, strict=True):
+            owners, indices = self._made.setdefault(number, ([], []))
+            owners.append(owner)
+            indices.append(index)
+
+    def inside(self, node: int, put_out: int) -> int:
+        """The last value equal to one of a node's that the node or a call in it has put out."""
+        owners, indices = self._made.get(int(self._values.prints[put_out]), ([], []))
+        last = bisect_right(owners, node) - 1
+        if last < 0 or owners[last] < self._values.begin[node]:
+            return NOWHERE
+        return indices[last]
 
 
 def named_output(tree: Tree, source: str) -> tuple[TreeNode, str] | None:

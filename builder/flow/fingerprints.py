@@ -92,7 +92,10 @@ class Fingerprints:
 
     def keys(self, numbers: Iterable[int]) -> frozenset[Hashable]:
         """The fingerprints behind numbers, which mean the same in every comparison."""
-        return frozenset(self._keys[number] for number in numbers)
+        return frozenset(
+            None if number == NO_PRINT else fingerprint(self._records[self._index_of[number]])
+            for number in numbers
+        )
 
     @cached_property
     def sketches(self) -> list[int]:
@@ -110,9 +113,9 @@ class Fingerprints:
         return [*np.where(without, NO_PRINT, numbers).tolist(), NO_PRINT]
 
     @cached_property
-    def _keys(self) -> dict[int, Hashable]:
-        keys = {n: fingerprint(record) for n, record in zip(self.numbers, self._records)}
-        return {**keys, NO_PRINT: None}
+    def _index_of(self) -> dict[int, int]:
+        """By fingerprint's number a value that has it: few of thousands are asked for."""
+        return dict(zip(self.numbers, range(len(self._records))))
 
     def _without(self) -> NDArray[np.bool_]:
         """Which values say too little, as `fingerprint` has it for values without a checksum."""

@@ -7,50 +7,31 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from builder.match.tree import Tree, TreeNode
+from builder.operators.table import has, operator
 
 Work = Literal["join", "part", "repeat", "view", "cast", "pad", "bound", "create", "other"]
-
-_WORK: dict[Work, str] = {
-    "join": "cat concat concatenate stack hstack vstack dstack column_stack row_stack",
-    "part": "chunk split split_with_sizes tensor_split unbind hsplit vsplit dsplit unsafe_chunk "
-    "unsafe_split unsafe_split_with_sizes narrow select index_select",
-    "repeat": "expand expand_as broadcast_to repeat repeat_interleave tile",
-    "view": "view view_as reshape reshape_as flatten unflatten ravel permute transpose t swapaxes "
-    "swapdims movedim moveaxis squeeze unsqueeze contiguous clone detach",
-    "cast": "to type_as float half bfloat16 double int long bool byte char",
-    "pad": "pad",
-    "bound": "clamp clamp_min clamp_max clip hardtanh relu6",
-    "create": "arange zeros ones full empty eye linspace logspace zeros_like ones_like full_like "
-    "empty_like tril_indices triu_indices identity",
-}
-_TURNS = frozenset("permute transpose t swapaxes swapdims movedim moveaxis".split())
-_KEEPS = frozenset("contiguous clone detach".split())
-_WORK_OF = {name: work for work, names in _WORK.items() for name in names.split()}
+_WORKS: tuple[Work, ...] = tuple(work for work in get_args(Work) if work != "other")
 
 
 def work_of(node: TreeNode) -> Work:
     """What a call does to its arguments, by its name."""
-    if node.kind != "api" or node.entry is None:
-        return "other"
-    return work_named(node.entry.type_name)
+    return work_named(node.call)
 
 
 def work_named(call: str) -> Work:
     """What a call of this name does, as `cat` or `transpose_`."""
-    return _WORK_OF.get(call.rstrip("_"), "other")
+    traits = operator(call).traits
+    return next((work for work in _WORKS if work in traits), "other")
 
 
 def shaping_of(node: TreeNode) -> Literal["reshape", "turn"] | None:
     """Whether a view gives other axes or turns them; None for one that keeps the shape, or none."""
-    if work_of(node) != "view" or node.entry is None:
+    if work_of(node) != "view" or has(node.call, "keep"):
         return None
-    name = node.entry.type_name.rstrip("_")
-    if name in _KEEPS:
-        return None
-    return "turn" if name in _TURNS else "reshape"
+    return "turn" if has(node.call, "turn") else "reshape"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from builder.dump.forms import OUTPUT_ROLES
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
+from builder.operators.table import has
 from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 GROWTH = 100.0
@@ -40,18 +41,15 @@ _EXEMPT = (
     "batch_isend_irecv",
 )
 
-# By the names that all forms share: `Tensor.__rmul__`, `Tensor.mul_`, `Torch.mul`.
-_ARITHMETIC = frozenset(
-    name
-    for operator in "add sub mul div truediv true_divide multiply divide subtract pow".split()
-    for name in (operator, f"r{operator}", f"i{operator}")
-)
 
+def overflow_levels(tree: Tree, statistics: Statistics | None = None) -> list[str | None]:
+    """One level per node in execution order: medium, high, critical, or None.
 
-def overflow_levels(tree: Tree) -> list[str | None]:
-    """One level per node in execution order: medium, high, critical, or None."""
+    `statistics` are those of all values of the dump, where they are gathered already.
+    """
     values = tree.dump.values
-    statistics = statistics_of(values.records)
+    if statistics is None:
+        statistics = statistics_of(values.records)
     owner = np.full(len(values.records), -1, dtype=np.int64)
     for node in tree.in_order:
         owner[node.values[0] : node.values[1]] = node.exec_order
@@ -83,8 +81,10 @@ def _reach(records: Sequence[Record], statistics: Statistics) -> Floats:
     # No element is larger than the norm, which stands in where there are no extremes.
     either = statistics.recorded[0] | statistics.recorded[1]
     magnitude = np.where(either, extreme, np.abs(statistics.table[3]))
-    ends = [_END.get(canonical_dtype(record.dtype or ""), _END["float32"]) for record in records]
-    return np.asarray(magnitude / np.array(ends, dtype=np.float64))
+    formats = {record.dtype for record in records}
+    end_of = {f: _END.get(canonical_dtype(f or ""), _END["float32"]) for f in formats}
+    ends = np.fromiter((end_of[record.dtype] for record in records), np.float64, len(records))
+    return np.asarray(magnitude / ends)
 
 
 def _level(dirty_in: np.bool_, dirty_out: np.bool_, grown: np.bool_) -> str | None:
@@ -238,7 +238,7 @@ def is_deliberate(tree: Tree, node: TreeNode) -> bool:
 
 def _calculates(node: TreeNode) -> bool:
     """Whether a call computes with its argument, in place of putting it somewhere as a mask."""
-    return node.entry is not None and node.entry.type_name.strip("_") in _ARITHMETIC
+    return node.entry is not None and has(node.entry.type_name, "arithmetic")
 
 
 def _varies(record: Record) -> bool:

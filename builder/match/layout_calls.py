@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
+from builder.operators.table import Trait, has
 from msprobe_core.format import COMMUNICATION
 
 REASON = "layout"
-_BESIDE_COLLECTIVES = frozenset(
-    "view_as clone contiguous chunk split cat stack empty empty_like zeros zeros_like new_empty "
-    "masked_fill masked_fill_ clamp pad view reshape permute transpose narrow select index_select "
-    "detach requires_grad_ flatten unflatten item tolist div_ arange expand div wait".split()
-)
+# What a layout does beside its collectives: it shapes, cuts, joins and creates, masks what is not
+# its own, divides by the number of ranks and reads the result.
+_SHAPING: tuple[Trait, ...] = ("join", "part", "repeat", "view", "pad", "bound", "create")
+_BESIDE = frozenset("new_empty masked_fill requires_grad item tolist div wait".split())
 
 
 def mark_layout_calls(matching: Matching) -> frozenset[str]:
@@ -36,7 +36,7 @@ def _is_made_by_layout(matching: Matching, node: TreeNode) -> bool:
     entry = node.entry
     if node.kind != "api" or entry is None:
         return False
-    if entry.prefix in COMMUNICATION or entry.type_name in _BESIDE_COLLECTIVES:
+    if entry.prefix in COMMUNICATION or node.call in _BESIDE or has(node.call, *_SHAPING):
         return True
     if node.forward is not None and matching.reason.get(node.forward) == REASON:
         return True

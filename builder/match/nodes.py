@@ -23,6 +23,7 @@ from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
 from builder.match.tree import Tree, TreeNode, subtree
+from builder.match.unmatched import why_unmatched
 from builder.match.updated_parameters import pairs_by_parameter, same_updates
 
 MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
@@ -114,7 +115,8 @@ class _Matcher:
         self._match_kernels()
         self._match_recomputed()
         self._match_gradients()
-        _explain_unmatched(self.matching)
+        known = self.matching.partner, self.matching.reason
+        self.matching.reason.update(why_unmatched(problem, benchmark, *known))
         return self.matching
 
     def _descend(self, pending: list[_Pair], below_manual: bool = False) -> None:
@@ -315,17 +317,23 @@ class _Matcher:
     def _match_gradients(self) -> None:
         matching = self.matching
         left, right = _gradients(matching.problem), _gradients(matching.benchmark)
+        # Directly under the root stand the gradients of many modules: only names tell.
+        below: dict[TreeNode | None, list[TreeNode]] = {}
+        named: dict[object, list[TreeNode]] = {}
+        for node in reversed(right):
+            below.setdefault(node.parent, []).append(node)
+            if node.parent is matching.benchmark.root:
+                named.setdefault(_own_key(node), []).append(node)
         for node in left:
-            parent = node.parent
-            if parent is None:
+            partner = matching.partner.get(node.parent) if node.parent is not None else None
+            if node.parent is None or partner is None or node in matching.partner:
                 continue
-            partner = matching.partner.get(parent)
-            for candidate in partner.children if partner is not None else ():
-                if not candidate.holds_gradients:
-                    continue
-                # Directly under the root stand the gradients of many modules: only names tell.
-                if parent.kind != "root" or _own_key(candidate) == _own_key(node):
-                    matching.pair(node, candidate, matching.reason[parent])
+            is_top = node.parent.kind == "root"
+            waiting = named.get(_own_key(node), []) if is_top else below.get(partner, [])
+            while waiting and waiting[-1] in matching.partner:
+                waiting.pop()
+            if waiting:
+                matching.pair(node, waiting.pop(), matching.reason[node.parent])
         # A backward pass of a module that one side did not record leaves its gradients elsewhere.
         self._pair_in_turn(left, right, self._wanted, _own_key)
 
@@ -364,23 +372,3 @@ def _own_key(node: TreeNode) -> object:
 
 def _own_path(node: TreeNode) -> object:
     return (node.entry.path if node.entry is not None else node.name, node.direction)
-
-
-def _explain_unmatched(matching: Matching) -> None:
-    for tree in (matching.problem, matching.benchmark):
-        for node in tree.in_order:
-            if node not in matching.partner and node not in matching.reason:
-                matching.reason[node] = _why_unmatched(matching, node)
-
-
-def _why_unmatched(matching: Matching, node: TreeNode) -> str:
-    if node.recomputed:
-        return "recomputed"
-    if node.parent is None or node.parent not in matching.partner:
-        return "parent_unmatched"
-    if node.kind == "module" and node.entry is not None:
-        for other in matching.partner[node.parent].children:
-            same = other.entry is not None and other.entry.type_name == node.entry.type_name
-            if same and other not in matching.partner and other.direction == node.direction:
-                return f"renamed:{other.name}"
-    return "absent"

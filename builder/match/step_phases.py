@@ -23,7 +23,5 @@ def phase_of(node: TreeNode) -> StepPhase:
     """
     if node.recomputed or node.direction == "backward":
         return "backward"
-    top = node
-    while top.parent is not None and top.parent.kind not in ("root", "collection"):
-        top = top.parent
+    top = node.top or node
     return "after" if top.entry is None or top.after_backward else "forward"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.dump.reader import Dump
+from builder.operators.table import plain_name
 from msprobe_core.format import Direction, EntryName, NameSyntaxError, parse_entry
 
 Kind = Literal["root", "module", "api", "collection"]
@@ -30,6 +31,9 @@ class TreeNode:
     owner: str = ""
     direction: Direction | None = None
     parent: TreeNode | None = field(default=None, repr=False)
+    top: TreeNode | None = field(
+        default=None, repr=False
+    )  # of those above it the one below the root
     forward: TreeNode | None = field(default=None, repr=False)
     backward: TreeNode | None = field(default=None, repr=False)
     children: list[TreeNode] = field(default_factory=list)
@@ -47,6 +51,13 @@ class TreeNode:
     def is_update(self) -> bool:
         """Whether it is what an optimizer did to one parameter."""
         return self.entry is not None and self.entry.prefix == "Optimizer"
+
+    @property
+    def call(self) -> str:
+        """The plain name of an API call, as operators are known by; "" for everything else."""
+        if self.kind != "api" or self.entry is None:
+            return ""
+        return plain_name(self.entry.type_name)
 
     @property
     def holds_gradients(self) -> bool:
@@ -220,6 +231,7 @@ def _arrange(parents_first: list[TreeNode]) -> list[TreeNode]:
         node.children.sort(key=_began)
         for child in node.children:
             child.depth = node.depth + 1
+            child.top = node.top or child
             child.recomputed = child.recomputed or node.recomputed
     return _complete(parents_first[0])
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from builder.results.records import FirstOutput
-from builder.results.schema import node, value
+from builder.results.schema import form, node, record, value
 from builder.results.stored_file import LARGEST, MOST_PARAMETERS, StoredFile
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import shape_of
@@ -27,12 +27,15 @@ def first_outputs(stored: StoredFile, ids: Sequence[int]) -> dict[int, FirstOutp
 
 def seen_values(stored: StoredFile, values: Sequence[int]) -> dict[int, FirstOutput]:
     """What values are, by their ids, all of one volume."""
-    columns = value.c.id, value.c.shape, value.c.dtype, value.c.norm
+    # Not by `value`, which looks through all nodes for the one that a value belongs to.
+    joined = record.join(form, form.c.id == record.c.form)
+    columns = record.c.id, form.c.shape, form.c.dtype, record.c.norm
     wanted = [id_ for id_ in values if id_ <= LARGEST][:MOST_PARAMETERS]
     if not wanted:
         return {}
     with stored.engine_at(wanted[0]).connect() as connection:
-        rows = connection.execute(select(*columns).where(value.c.id.in_(wanted))).all()
+        query = select(*columns).select_from(joined).where(record.c.id.in_(wanted))
+        rows = connection.execute(query).all()
     return {row.id: _shown(row.shape, row.dtype, row.norm) for row in rows}
 
 

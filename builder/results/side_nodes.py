@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,7 +39,7 @@ Cells: TypeAlias = list[Sequence[Any] | NDArray[Any]]
 """As SIDE_CELLS says, then the names."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SideNodes:
     """One side in pre-order; `parent` holds indices, `match` ids; NOTHING and NaN mean none.
 
@@ -68,12 +69,17 @@ class SideNodes:
         """The indices of nodes by their ids; NOTHING for those that are not on this side."""
         if not len(self.id):
             return np.full(len(ids), NOTHING, dtype=np.int64)
+        known, order = self._by_id
+        place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[place] == ids, order[place], NOTHING)
+
+    @cached_property
+    def _by_id(self) -> tuple[Ints, Ints]:
+        """The ids in order, and their indices: thousands of questions are for one id alone."""
         if (np.diff(self.id) > 0).all():
-            index = np.minimum(np.searchsorted(self.id, ids), len(self.id) - 1)
-        else:
-            order = np.argsort(self.id)
-            index = order[np.minimum(np.searchsorted(self.id[order], ids), len(self.id) - 1)]
-        return np.where(self.id[index] == ids, index, NOTHING)
+            return self.id, np.arange(len(self.id))
+        order = np.argsort(self.id)
+        return self.id[order], order
 
     def patched(self, patches: Mapping[int, NodePatch]) -> SideNodes:
         """The side with other states of some nodes."""

@@ -23,8 +23,11 @@ def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[Stored
     """
     links: list[Link] = []
     findings: list[StoredFinding] = []
-    for step in sorted({outcome.step for outcome in outcomes if outcome.messages}):
-        own = [o for o in outcomes if o.step == step and o.messages]
+    by_step: defaultdict[int, list[PairOutcome]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.messages:
+            by_step[outcome.step].append(outcome)
+    for step, own in sorted(by_step.items()):
         sides = [link({o.rank: o.messages[side] for o in own}) for side in range(_sides(own))]
         for side_links, _ in sides:
             links += side_links
@@ -53,8 +56,10 @@ def order_findings(
     that is no finding there. Those that heal stand last.
     """
     listed = list(discords)
-    for rank in sorted({outcome.rank for outcome in outcomes}):
-        own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
+    by_rank: defaultdict[int, list[PairOutcome]] = defaultdict(list)
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.step):
+        by_rank[outcome.rank].append(outcome)
+    for _, own in sorted(by_rank.items()):
         listed += _of_rank(own)
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
     kept = _without_receivers(ordered, links)
@@ -74,9 +79,11 @@ def _without_receivers(
     for known in links:
         senders.setdefault(known.node, {})[known.peer_rank] = known.peer_differs
     kept: list[StoredFinding] = []
+    first = _First()
     for finding in ordered:
-        at = _sender(kept, finding, senders.get(finding.node, {}))
+        at = first.sender(finding, senders.get(finding.node, {}))
         if finding.kind == "communication" or at < 0:
+            first.add(finding, len(kept))
             kept.append(finding)
         else:
             count = kept[at].propagated_to + finding.propagated_to + 1
@@ -84,13 +91,31 @@ def _without_receivers(
     return kept
 
 
-def _sender(
-    kept: Sequence[StoredFinding], finding: StoredFinding, ranks: Mapping[int, bool]
-) -> int:
-    """The place of the finding that a rank which takes part in a call has; -1 for none."""
-    here = (n for n, f in enumerate(kept) if f.step == finding.step and f.rank in ranks)
-    before = (n for n, f in enumerate(kept) if f.step < finding.step and ranks.get(f.rank, False))
-    return next(here, next(before, -1))
+class _First:
+    """The places of findings that were kept, of each step and rank and of each rank the first.
+
+    They are added in the order of steps.
+    """
+
+    def __init__(self) -> None:
+        self._here: dict[tuple[int, int], int] = {}
+        self._ever: dict[int, tuple[int, int]] = {}
+
+    def add(self, finding: StoredFinding, place: int) -> None:
+        """Note the place of a finding."""
+        self._here.setdefault((finding.step, finding.rank), place)
+        self._ever.setdefault(finding.rank, (finding.step, place))
+
+    def sender(self, finding: StoredFinding, ranks: Mapping[int, bool]) -> int:
+        """The place of the finding that a rank which takes part in a call has; -1 for none."""
+        here = (self._here.get((finding.step, rank)) for rank in ranks)
+        before = (self._ever.get(rank) for rank, differs in ranks.items() if differs)
+        return min(
+            (place for place in here if place is not None),
+            default=min(
+                (one[1] for one in before if one is not None and one[0] < finding.step), default=-1
+            ),
+        )
 
 
 class _Seen:
@@ -169,6 +194,7 @@ def _finding(step: int, graph: int, discord: Discord) -> StoredFinding:
 
 def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     listed: list[StoredFinding] = []
+    rewritten: int | None = None  # the place of the first that says a weight was written anew
     previous: PairOutcome | None = None
     let_pass: frozenset[Hashable] = frozenset()
     for outcome in with_rewritten(outcomes):
@@ -180,7 +206,7 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
                 replace(late, score=significant[0].score, introduced=significant[0].score)
             )
         for finding in outcome.findings:
-            cause = _explained_by(finding, listed)
+            cause = _explained_by(finding, listed, rewritten)
             if cause is not None:
                 count = listed[cause].propagated_to + finding.propagated_to + 1
                 listed[cause] = replace(listed[cause], propagated_to=count)
@@ -189,6 +215,8 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
                 if outcome.frameworks is not None and _is_one_update(listed, told):
                     listed[-1] = replace(listed[-1], propagated_to=listed[-1].propagated_to + 1)
                 else:
+                    if rewritten is None and is_rewritten(told):
+                        rewritten = len(listed)
                     listed.append(told)
         # A weight that no optimizer touched since is read again as it was.
         inherited = (f.inherits for f in outcome.findings if _is_rounding(f, let_pass))
@@ -196,10 +224,12 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     return listed
 
 
-def _explained_by(finding: StoredFinding, listed: Sequence[StoredFinding]) -> int | None:
+def _explained_by(
+    finding: StoredFinding, listed: Sequence[StoredFinding], rewritten: int | None
+) -> int | None:
     """The place of the finding of an earlier step that explains another one."""
     if is_rewritten(finding):  # the same again, and not what the step before left
-        return next((at for at, known in enumerate(listed) if is_rewritten(known)), None)
+        return rewritten
     first = listed[0].step if listed else finding.step
     return 0 if first < finding.step and _is_inherited(finding) else None
 

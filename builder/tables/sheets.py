@@ -5,7 +5,6 @@ A table with more rows than a file or a sheet takes is cut into parts.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from builder.errors import OutputError
 from builder.storage.whole_file import put_in_place
-from builder.tables.cells import Cell, is_formula
+from builder.tables.cells import Cell
+from msprobe_core.format.csv_table import CsvTable
 
 if TYPE_CHECKING:
     from builder.tables.plain_sheet import PlainSheet
@@ -41,9 +41,9 @@ def write_csv(stem: Path, header: Sequence[str], rows: Rows) -> list[Path]:
         for part in _parts(rows, CSV_ROWS):
             parts.append(Path(f"{stem}_part_{len(parts) + 1}.csv{_PARTIAL}"))
             with parts[-1].open("w", encoding="utf-8", newline="") as file:
-                lines = csv.writer(file, lineterminator="\n")
-                lines.writerow(header)
-                lines.writerows(map(_harmless, part))
+                table = CsvTable(file)
+                table.row(header)
+                table.rows(part)
         finals = [path.with_suffix("") for path in parts]
         if len(parts) == 1:
             finals = [Path(f"{stem}.csv")]
@@ -82,12 +82,6 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
             raise OSError(*error.args[0].args) from error
         put_in_place(partial, final)
     return final
-
-
-def _harmless(row: Sequence[Cell]) -> list[Cell]:
-    # A csv says of no cell that it is a text: whatever a spreadsheet may run is quoted, in every
-    # column. In a workbook a text is a text.
-    return [f"'{cell}" if type(cell) is str and is_formula(cell) else cell for cell in row]
 
 
 def _parts(rows: Rows, most: int) -> Iterator[Rows]:

@@ -23,6 +23,7 @@ from builder.judge.verdict import Judgement, judge
 from builder.match.frameworks.alike import comparable_parts
 from builder.match.frameworks.recomputation import without_wrappers
 from builder.match.nodes import MatchRules, match_trees
+from builder.match.passing_places import place_passing
 from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
@@ -152,33 +153,40 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     enter("reading")
     recorded = without_wrappers(read_dump(plan.problem))
     other = None if plan.benchmark is None else without_wrappers(read_dump(plan.benchmark))
+    place_passing(recorded, other)
     give_places(recorded, other)
     problem = build_tree(recorded)
-    levels = overflow_levels(problem)
     if other is None:
-        return ComparedPair(plan, problem, overflow=(levels, []))
+        return ComparedPair(plan, problem, overflow=(overflow_levels(problem), []))
+    place_passing(other, recorded)
     give_places(other, recorded)
     notes: tuple[str, ...] = ()
+    levels: list[str | None] | None = None
     if instructions.backend is not None or instructions.matrices is not None:
+        levels = overflow_levels(problem)  # of what was recorded
         dump, other, notes = _prepared(problem.dump, other, instructions)
         problem = build_tree(dump)
         if instructions.backend is not None:
             rules = replace(rules, layer_mapping=rollout_mapping(other))
     if problem.dump.framework != other.framework:
         dump, other = comparable_parts(problem.dump, other)
-        problem = build_tree(dump)
-        levels = overflow_levels(problem)
+        problem, levels = build_tree(dump), None
     benchmark = build_tree(other)
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("matching")
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
     enter("comparing")
+    comparison = compare(matching, options.tolerance, cores=instructions.cores)
+    ours, theirs = (side.statistics for side in comparison.columns)
     return ComparedPair(
         plan=plan,
         problem=problem,
         benchmark=benchmark,
-        comparison=compare(matching, options.tolerance, cores=instructions.cores),
-        overflow=(levels, overflow_levels(benchmark)),
+        comparison=comparison,
+        overflow=(
+            overflow_levels(problem, ours) if levels is None else levels,
+            overflow_levels(benchmark, theirs),
+        ),
         notes=notes,
     )
 

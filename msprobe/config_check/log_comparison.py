@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from msprobe.config_check.redaction import redacted
 from msprobe.config_check.training_log import slime_configuration, verl_configuration
 from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
+from msprobe_core.format.csv_table import CsvTable
 
 Framework = Literal["verl", "slime"]
 COMPARED = ("超参名称", "NPU生效值", "bench生效值", "是否一致")
@@ -125,9 +125,9 @@ def _write(
             (output / name).write_text(text, encoding="utf-8")
         # With a byte-order mark, or Excel takes the Chinese header for another encoding.
         with (output / table).open("w", newline="", encoding="utf-8-sig") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
+            lines = CsvTable(file)
+            lines.row(header)
+            lines.rows(rows)
     except OSError as error:
         raise CheckError(
             f"{output}: cannot be written ({error.strerror})", "choose another"

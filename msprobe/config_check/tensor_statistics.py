@@ -33,10 +33,11 @@ def compare_statistics(item: Item, bench: Recorded, other: Recorded) -> Sheet:
     levels: list[str] = []
     for place in sorted(bench.keys() | other.keys()):
         ours, theirs = bench.get(place), other.get(place)
-        rows += _place_rows(place, ours or {}, theirs or {})
+        own = list(_place_rows(place, ours or {}, theirs or {}))
+        rows += own
         if ours is None or theirs is None:
             levels.append("warning")
-        elif any(row[3] is not True for row in rows if row[:2] == place):
+        elif any(row[3] is not True for row in own):
             levels.append("error")
     return Sheet(item, header, rows, Sheet.worst(levels))
 

@@ -5,7 +5,7 @@ Epsilons are 2^-mantissa bits, as IEEE 754 and the OCP 8-bit specification defin
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 _ALIASES = {
     "float": "float32",
@@ -35,6 +35,7 @@ _EPSILON = {
 _SPACING = {"float16": 2.0**-24, "complex32": 2.0**-24, "bfloat16": 2.0**-133}
 
 
+@lru_cache(maxsize=256)  # asked for each value of a dump, of which all have one of a few
 def canonical_dtype(name: str) -> str:
     """One spelling per dtype: `torch.float32`, `Float32` and `mindspore.float32` give `float32`."""
     short = name.rpartition(".")[2].lower()

@@ -70,24 +70,32 @@ class SeriesWriter:
         self._tables: list[Table] = []
         self._turning: threading.Thread | None = None
         self._targets = (self.directory / TARGETS_FILE).open("ab", buffering=0)
+        self._untold = b""
         self._log = self._open_log()
 
     def add_targets(self, targets: Iterable[TrendTarget]) -> None:
-        """Give further targets the next columns."""
+        """Give further targets the next columns; they are written with the next step."""
         lines = [target.line() for target in targets]
-        self._targets.write("".join(lines).encode())
+        self._untold += "".join(lines).encode()
         self.columns += len(lines)
 
     def write(self, step: int, table: Table) -> None:
-        """Append the values of a step, float32 [statistic][target]. Raises OSError."""
+        """Append the values of a step, float32 [statistic][target]. Raises OSError.
+
+        What could not be written leaves no trace: the next step is written as if this one had
+        never been.
+        """
         if table.shape[0] != len(STATISTICS) or table.shape[1] > self.columns:
             raise ValueError(
                 f"a table of shape {table.shape} for {self.columns} targets and "
                 f"{len(STATISTICS)} statistics; add the targets first"
             )
+        if self._untold:
+            _append(self._targets, self._untold)
+            self._untold = b""
         body = np.ascontiguousarray(table, dtype=np.float32).tobytes()
         header = HEADER.pack(TAG, step, len(body), zlib.crc32(body))
-        self._append(header + body)
+        _append(self._log, header + body)
         self._numbers.append(step)
         self._tables.append(table)
         self._count += 1
@@ -106,17 +114,10 @@ class SeriesWriter:
         self._log.close()
         self._targets.close()
 
-    def _append(self, record: bytes) -> None:
-        end = self._log.tell()
-        written = 0
-        try:
-            while written < len(record):
-                written += self._log.write(record[written:]) or 0
-        except OSError:
-            # Half a record would hide all that follow it from readers.
-            self._log.truncate(end)
-            self._log.seek(end)
-            raise
+    def leave(self) -> None:
+        """Close the files as they are, in a process that was forked: they are its parent's."""
+        self._log.close()
+        self._targets.close()
 
     def _open_log(self) -> FileIO:
         return (self.directory / log_name(self._count)).open("ab", buffering=0)
@@ -141,6 +142,19 @@ class SeriesWriter:
                 _thin(self.directory, first + len(tables) - self._keep)
         except OSError as error:  # the log stays, so nothing is lost
             say(f"{self.directory}: {error.strerror or error}; these steps stay in the log")
+
+
+def _append(file: FileIO, record: bytes) -> None:
+    end = file.tell()
+    written = 0
+    try:
+        while written < len(record):
+            written += file.write(record[written:]) or 0
+    except OSError:
+        # Half a record would hide all that follow it from readers.
+        file.truncate(end)
+        file.seek(end)
+        raise
 
 
 def write_segment(directory: Path, first: int, numbers: list[int], tables: list[Table]) -> None:

@@ -5,7 +5,6 @@ It watches from `random_save` to the end of the process; torch stays as it is.
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.errors import ConfigError
+from msprobe_core.format.csv_table import CsvTable
 from msprobe_core.torch.rank import current_rank
 from msprobe_core.torch.watch.fast_paths import FastPaths, OwnMode
 
@@ -61,10 +61,10 @@ class _Watch(OwnMode):
             self._directory.mkdir(parents=True, exist_ok=True)
             self._file = self._directory / _file_name()
         with self._file.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
+            table = CsvTable(file, lineterminator="\r\n")
             if fresh:
-                writer.writerow(["api_name", "stack"])
-            writer.writerow([name, "\n".join(frames)])
+                table.row(["api_name", "stack"])
+            table.row([name, "\n".join(frames)])
 
 
 def random_save(output_path: str = "./output") -> None:

@@ -30,6 +30,8 @@ from tb_graph_ascend.server.messages import Mappings
 SESSION_HEADER = "X-Manual-Pairs"
 _MOST_PAIRS = 10_000
 _MOST_SETS = 256
+# Of all sets as they are sent. In memory they take twice as much.
+_MOST_BYTES = 32 * 2**20
 
 
 # The pairs that a result was built with.
@@ -42,21 +44,31 @@ def changed(pairs: Sequence[MappedPair], built: Built) -> int:
 
 
 class PairSets:
-    """Sets of pairs by names that are made of their content; the ones used last are kept."""
+    """Sets of pairs by names that are made of their content; the ones used last are kept.
 
-    def __init__(self) -> None:
+    The last one is kept however large it is.
+    """
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._sizes: dict[str, int] = {}
         self._kept: OrderedDict[str, list[MappedPair]] = OrderedDict()
         self._lock = threading.Lock()
 
     def keep(self, pairs: list[MappedPair]) -> str:
         """The name of a set."""
-        name = hashlib.blake2b(msgspec.json.encode(pairs), digest_size=16).hexdigest()
+        content = msgspec.json.encode(pairs)
+        name = hashlib.blake2b(content, digest_size=16).hexdigest()
         with self._lock:
-            self._kept[name] = pairs
+            self._kept[name], self._sizes[name] = pairs, len(content)
             self._kept.move_to_end(name)
-            while len(self._kept) > _MOST_SETS:
-                self._kept.popitem(last=False)
+            while len(self._kept) > 1 and self._are_too_many():
+                oldest, _ = self._kept.popitem(last=False)
+                del self._sizes[oldest]
         return name
+
+    def _are_too_many(self) -> bool:
+        return len(self._kept) > _MOST_SETS or sum(self._sizes.values()) > self._most_bytes
 
     def find(self, name: str) -> list[MappedPair]:
         """The set of a name; raises PreconditionError where it is not known any more."""

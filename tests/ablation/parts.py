@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 
 from builder.diagnosis import (
@@ -14,8 +15,6 @@ from builder.diagnosis import (
     edges,
     excess,
     facts,
-    gains,
-    gradient_gains,
     gradients,
     ledger,
     moved_values,
@@ -25,6 +24,8 @@ from builder.diagnosis import (
     sketched_sums,
     structure,
 )
+from builder.operators import table
+from builder.operators.table import TABLE, Operator
 
 Part = tuple[object, str, object]
 
@@ -53,9 +54,16 @@ def _zero(*_: object) -> float:
     return 0.0
 
 
-def _without(names: str) -> dict[str, tuple[int, gains.Gain]]:
+def _without(names: str) -> dict[str, Operator]:
+    """The table with no gains of some calls; what else is known of them stays."""
     left_out = set(names.split())
-    return {name: entry for name, entry in gains.REGISTRY.items() if name not in left_out}
+    return {n: replace(row, gain=None) if n in left_out else row for n, row in TABLE.items()}
+
+
+def _alike(*calls: str) -> str:
+    """All calls whose gain is that of one of some calls."""
+    gains = [TABLE[call].gain for call in calls]
+    return " ".join(name for name, row in TABLE.items() if row.gain in gains)
 
 
 def _rounding(self: excess.Expected, row: int, flowing: list[int], walked: float) -> float:
@@ -66,19 +74,21 @@ def _not_in_step(self: call_operands.CallOperands, rows: list[int | None], outpu
     return 0.0
 
 
-_PRODUCTS = f"{gains.PRODUCTS} addcmul _foreach_addcmul pow __pow__"
-_QUOTIENTS = f"{gains.QUOTIENTS} addcdiv _foreach_addcdiv rsqrt reciprocal sqrt"
-_CONTRACTIONS = f"{gains.MATRIX_PRODUCTS} {gains.LAYERS} {gains.ADDED_PRODUCTS}"
+_GRADIENTS = {name: replace(row, gradient=None) for name, row in TABLE.items()}
 _WALK, _CHANGES, _NAMING = attribution._Attribution, structure.Changes, naming.Naming
 NOTHING = "nothing"
 GAINS: dict[str, list[Part]] = {
-    "the registry of gains": [(gains, "REGISTRY", {})],
-    "gains of calls that move elements": [(gains, "REGISTRY", _without(" ".join(gains.MOVING)))],
-    "gains of sums": [(gains, "REGISTRY", _without(gains.SUMS))],
-    "gains of products": [(gains, "REGISTRY", _without(_PRODUCTS))],
-    "gains of quotients and roots": [(gains, "REGISTRY", _without(_QUOTIENTS))],
-    "gains of contractions": [(gains, "REGISTRY", _without(_CONTRACTIONS))],
-    "gains of gradients": [(gradient_gains, "REGISTRY", {})],
+    "the registry of gains": [(table, "TABLE", _without(" ".join(TABLE)))],
+    "gains of calls that move elements": [(table, "TABLE", _without(_alike("view")))],
+    "gains of sums": [(table, "TABLE", _without(_alike("add")))],
+    "gains of products": [(table, "TABLE", _without(_alike("mul", "addcmul", "pow")))],
+    "gains of quotients and roots": [
+        (table, "TABLE", _without(_alike("div", "addcdiv", "rsqrt", "reciprocal", "sqrt")))
+    ],
+    "gains of contractions": [
+        (table, "TABLE", _without(_alike("matmul", "linear", "addmm", "addmv")))
+    ],
+    "gains of gradients": [(table, "TABLE", _GRADIENTS)],
     "gradients of parameters as their call put them out": [
         (gradients.Gradients, "_handed_on", _zero)
     ],

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from builder.diagnosis.gains import REGISTRY
 from builder.diagnosis.rules import RULES_FOR_INPUTS, RULES_FOR_OUTPUTS
+from builder.operators.table import TABLE
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "diagnosis-by-scores.md").read_text(encoding="utf-8")
@@ -30,8 +30,9 @@ def test_every_rule_has_a_picture_that_is_shown() -> None:
 def test_the_registry_stands_on_the_page() -> None:
     """Every family of the registry has a line of the table."""
     named = set(re.findall(r"`(\w+)`", REGISTRY_PAGE))
-    of_families = {entry[1]: [] for entry in REGISTRY.values()}  # type: dict[object, list[str]]
-    for call, (_, gain) in REGISTRY.items():
-        of_families[gain].append(call)
+    of_families: dict[object, list[str]] = {row.gain: [] for row in TABLE.values() if row.gain}
+    for call, row in TABLE.items():
+        if row.gain is not None:
+            of_families[row.gain].append(call)
     for calls in of_families.values():
         assert named & set(calls) or any("conv" in call for call in calls), calls

@@ -18,6 +18,7 @@ from builder.dump.inspection.scan import BrokenDumpError, Contents, decode_all, 
 from builder.dump.kernel_dump import read_kernels
 from builder.dump.kernel_files import is_iteration
 from builder.dump.sources import Source, find_sources
+from builder.processes.own_imports import own_imports
 from builder.processes.second_process import CAN_FORK
 from msprobe_core.format import (
     CONSTRUCT_FILE,
@@ -98,7 +99,7 @@ def _scan_files(files: Sequence[Path]) -> list[_Scanned]:
     if processes == 1:
         return [_scan_file(file, None) for file in files]
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+    with own_imports(), ProcessPoolExecutor(processes, mp_context=context) as pool:
         return [_scan_file(file, pool) for file in files]
 
 

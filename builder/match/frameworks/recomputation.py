@@ -54,12 +54,17 @@ def _place_gradients(tree: Tree) -> None:
     """Put gradients of parameters below the one backward entry that their module has."""
     ways = [n for n in tree.in_order if n.entry is not None and n.direction == "backward"]
     above = {n.owner: n for n in ways if n.entry is not None and n.entry.kind == "module"}
-    for node in ways:
-        if node.parent is tree.root and node.owner in above and node.holds_gradients:
-            tree.root.children.remove(node)
-            node.parent = above[node.owner]
-            node.parent.children.append(node)
-            node.depth = node.parent.depth + 1
+    moved = [
+        node
+        for node in ways
+        if node.parent is tree.root and node.owner in above and node.holds_gradients
+    ]
+    gone = set(moved)
+    tree.root.children = [node for node in tree.root.children if node not in gone]
+    for node in moved:
+        parent = above[node.owner]
+        node.parent, node.top, node.depth = parent, parent.top or parent, parent.depth + 1
+        parent.children.append(node)
 
 
 def _second(block: TreeNode) -> list[TreeNode]:

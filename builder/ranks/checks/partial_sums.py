@@ -13,6 +13,7 @@ import numpy as np
 
 from builder.dump.statistic_cells import known_or_none, number_of
 from builder.dump.values import Record
+from builder.operators.table import has
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
@@ -21,11 +22,6 @@ from builder.ranks.joining.tolerances import Roundings, recorded_rounding
 from builder.ranks.layout.names import role_of
 from msprobe_core.format import COMMUNICATION
 
-# Calls through which a sum of parts goes unharmed: they are linear, or move elements.
-_LINEAR = frozenset(
-    "linear matmul __matmul__ mm bmm view reshape flatten unflatten transpose permute contiguous "
-    "chunk split cat clone to float bfloat16 half view_as detach squeeze unsqueeze expand".split()
-)
 _PEERS = 3  # the fewest of which two outvote the third
 Fingerprint = tuple[object, ...]
 
@@ -125,7 +121,7 @@ def _first_reader(
         entry = parse(name)
         if entry is not None and entry.prefix in COMMUNICATION:
             return None
-        if entry is not None and entry.type_name not in _LINEAR:
+        if entry is not None and not has(entry.type_name, "linear"):
             return name
     return None
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from builder.dump.joined_tensors import JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
+from builder.operators.table import has
 from builder.ranks.joining.joined_sketches import (
     are_cut_alike,
     have_sketches,
@@ -38,8 +39,6 @@ from builder.ranks.joining.shared_experts import exchanged_share, share_of_ties
 from builder.ranks.joining.tolerances import nearer, same
 from msprobe_core.format import is_integer_dtype
 
-_CHOOSING = frozenset(("topk", "argmax"))
-_LOSSES = frozenset(("cross_entropy", "nll_loss"))
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
 Choice = tuple[int, int]  # an axis and the part along it that stands for all
 # Tensors of a role that are read to tell how fused or interleaved parts lie: a fault may sit in one
@@ -89,7 +88,7 @@ class RoleJoin:
         """Whether these are a router's choices, of experts that ranks of one run alone share."""
         call = self.role.name.rpartition("/")[2].split(".")
         index = self.role.rows[0][0]
-        is_choice = len(call) > 1 and call[1] in _CHOOSING
+        is_choice = len(call) > 1 and has(call[1], "chooses")
         dtype = self.owner.values[0].dtype(index) or ""
         return self.owner.moves_tokens and is_choice and is_integer_dtype(dtype)
 
@@ -150,7 +149,7 @@ class RoleJoin:
         has that of their logarithmic softmax.
         """
         call = self.role.name.rpartition("/")[2].split(".")
-        if self.role.value_class != "call_gradient" or len(call) < 2 or call[1] not in _LOSSES:
+        if self.role.value_class != "call_gradient" or len(call) < 2 or not has(call[1], "loss"):
             return False
         cut = [any(a.kind == "S" and a.dim > 0 for a in side.axes) for side in self.sides]
         return cut[0] != cut[1]

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import distributed
 
-from msprobe.pytorch.monitor.watching import safely
+from msprobe.pytorch.monitor.safely import safely
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.report import say
 from msprobe_core.torch.watch.awaited import Awaited

@@ -28,6 +28,7 @@ _SAMPLED = 16
 """Bytes that are looked at before something is used again: a write of the whole leaves all of them
 as they were in no practical case, one of a sixteenth part in one piece touches one of them.
 """
+_MOST_SHOWN = 64  # ways to show one storage: a buffer that is filled piece by piece
 _INFERENCE = -1
 _is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009
 _let_go: Callable[[int], None] = torch.UntypedStorage._free_weak_ref
@@ -50,10 +51,26 @@ class Made(NamedTuple):
     extent: Extent
 
 
+class Shown(NamedTuple):
+    """A storage as the output `name` of a call showed it; whether that call has written it.
+
+    The name is None of what was read before any call had put it out, as data and parameters.
+    """
+
+    name: str | None
+    epoch: int
+    view: View
+    writes: bool
+
+
+new_shown: Callable[[type[Shown], tuple[object, ...]], Shown] = tuple.__new__  # twice as fast
+
+
 class Memory:
     """What is known of one storage.
 
-    `made` lists its writes in order; `records` holds what was found of tensors in this epoch.
+    `made` lists its writes in order, `shown` all outputs that showed it, also of calls that leave no
+    values, and `objects` has these by tensor; `records` holds what was found in this epoch.
     """
 
     __slots__ = (
@@ -66,7 +83,9 @@ class Memory:
         "epoch",
         "is_open",
         "made",
+        "objects",
         "records",
+        "shown",
         "size",
         "unwritten",
         "version",
@@ -87,6 +106,9 @@ class Memory:
         self._weak: int = weak
         self.epoch = 0
         self.made: list[Made] = []
+        self.shown: list[Shown] = []
+        self.objects: dict[int, Shown] = {}
+        """By the identity of the tensor, which another one may have later: see `view`."""
         self.records: dict[object, Any] = {}
         self.unwritten = False
         """Whether nobody has written it since it was allocated."""
@@ -163,6 +185,12 @@ class Memory:
         if self.made:
             self.made = [made for made in self.made if not inside(made.extent, extent)]
             self.made.append(Made(None, self.epoch, None, extent))
+
+    def show(self, shown: Shown) -> None:
+        """Note an output that shows it."""
+        self.shown.append(shown)
+        if len(self.shown) > _MOST_SHOWN:
+            del self.shown[1]  # the first made it all
 
     def arrives(self, work: object) -> None:
         """Note that a collective writes it until its work is done."""
@@ -253,12 +281,14 @@ class MemoryBook:
         memory.written()
         memory.unwritten = True
 
-    def written(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Note that somebody has just written these tensors."""
+    def written(self, tensors: Iterable[torch.Tensor], name: str | None = None) -> None:
+        """Note that somebody has just written these tensors: the call whose output is `name`."""
         for tensor in tensors:
             memory = self.known(storage_key(tensor))
             if memory is not None:
                 memory.note_write(tensor)
+                if name is not None:
+                    memory.show(Shown(name, memory.epoch, view_of(tensor), writes=True))
 
     def forget_numbers(self) -> None:
         """Use nothing again that was measured so far."""

@@ -118,6 +118,7 @@ class CompiledCode:
 _NOT_IN_GRAPHS = (
     *("capture", "writer", "values"),
     *("torch.watch", "torch.record", "torch.memory", "torch.measure", "torch.names"),
+    *("monitor", "torch.monitor"),
 )
 """All that hooks run; `torch.graph` is made to be traced."""
 

@@ -57,7 +57,10 @@ class DivergentShares(msgspec.Struct, frozen=True):
 def shares_of(index: DiffIndex) -> DivergentShares:
     """Share out the divergent nodes of a pair."""
     rows = np.flatnonzero(index.words.cause).tolist()
-    counts = [len(index.divergent_of(row, perhaps=False)) for row in rows]
+    sure = index.words.divergent & ~index.led_back.perhaps
+    found = np.unique(index.led_back.cause[sure], return_counts=True)
+    count_of = dict(zip(*(part.tolist() for part in found), strict=True))
+    counts = [count_of.get(row, 0) for row in rows]
     perhaps = len(index.divergent_of(np.array(rows, dtype=np.int64), perhaps=True))
     divergent = int(index.words.divergent.sum())
     causes = [

@@ -102,3 +102,47 @@ def test_a_gradient_comes_from_the_call_that_handed_it_on(tmp_path: Path, follow
     back = {(p, c) for p, c, _ in edges(recorded(tmp_path, data)) if p.endswith("backward")}
     ways = ((head, add), (add, inner), (add, right), (inner, left))
     assert back == {(f"{one}.backward", f"{other}.backward") for one, other in ways}
+
+
+def test_a_gradient_that_all_calls_hand_on_comes_from_the_nearest_that_read_the_output(
+    tmp_path: Path,
+) -> None:
+    names = [f"Torch.add.{at}" for at in range(6)]
+    data: Json = {
+        f"{name}.forward": forward([tensor(10.0 + at)], [tensor(11.0 + at)])
+        for at, name in enumerate(names)
+    }
+    # Beside the chain two calls read what the second one put out; the later one runs back first.
+    data["Torch.mul.0.forward"] = forward([tensor(12.0)], [tensor(50.0)])
+    for name in ("Torch.mul.0", *reversed(names)):
+        data[f"{name}.backward"] = backward([tensor(3.0)], [tensor(3.0)])
+    found = edges(recorded(tmp_path, data))
+
+    back = {(p, c) for p, c, _ in found if c.endswith("backward") and p.endswith("backward")}
+    assert back == {(f"{names[at + 1]}.backward", f"{names[at]}.backward") for at in range(5)} | {
+        ("Torch.mul.0.backward", f"{names[5]}.backward")
+    }
+
+
+@pytest.mark.parametrize("put_out", [1, 5])
+def test_of_a_gradient_put_out_several_times_the_last_is_meant(
+    tmp_path: Path, put_out: int
+) -> None:
+    data = {
+        "Torch.a.0.forward": forward([tensor(1.0)], [tensor(2.0)]),
+        "Torch.b.0.forward": forward([tensor(2.0)], [tensor(4.0)]),
+        "Torch.c.0.forward": forward([tensor(8.0)], [tensor(9.0)]),
+        "Torch.b.0.backward": backward([tensor(7.0)], [tensor(3.0)] * put_out),
+        "Torch.c.0.backward": backward([tensor(6.0)], [tensor(3.0)]),
+        "Torch.a.0.backward": backward([tensor(3.0)], [tensor(5.0)]),
+    }
+    tree = recorded(tmp_path, data)
+    forms = Forms()
+    columns = columns_of(tree.dump.values, forms)
+    flow = flow_of(tree, columns, forms.listed())
+    reader = tree.by_name["Torch.a.0.backward"]
+    (place,) = [at for at, node in enumerate(flow.consumer) if node == reader.exec_order]
+
+    maker = tree.by_name["Torch.b.0.backward"]
+    assert flow.producer[place] == maker.exec_order
+    assert flow.output[place] == maker.values[1] - 1

@@ -1,9 +1,10 @@
 """The gain of a call: how far apart it puts out what it reads a unit of L2 distance apart.
 
-One registry, one entry a family of calls. An entry gives a gain for each operand, so that to first
-order ‖Δy‖ ≤ Σᵢ Gᵢ·‖Δxᵢ‖. Where an operand of either side is asked for its size, the larger of the
-two is meant, which makes the bounds of products exact and not of first order alone.
-docs/diagnosis.md lists them; tests/builder/diagnosis/test_gains.py holds them against float64.
+One function a family of calls; `table` says which calls are of it. It gives a gain for each
+operand, so that to first order ‖Δy‖ ≤ Σᵢ Gᵢ·‖Δxᵢ‖. Where an operand of either side is asked for its
+size, the larger of the two is meant, which makes the bounds of products exact and not of first
+order alone.
+docs/diagnosis.md lists them; tests/builder/operators/test_gains.py holds them against float64.
 """
 
 from __future__ import annotations
@@ -67,28 +68,14 @@ Factors = Mapping[str, float]
 Gain = Callable[[Operands, Factors, Result], "Sequence[float] | None"]
 
 
-def gains_of(
-    call: str, operands: Operands, factors: Factors, result: Result
-) -> Sequence[float] | None:
-    """The gain of each operand of a call; None for a call, or a use of it, that is not known.
-
-    `factors` are the numbers that a call multiplies by (alpha, beta, value) and those that shape
-    it; infinite gains say that a choice was made which no distance bounds.
-    """
-    fewest, gain = REGISTRY.get(call, (0, None))
-    if gain is None or len(operands) < fewest:
-        return None
-    return gain(operands, factors, result)
-
-
-def _moved(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def moved(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Moved, picked or cut off: ‖Δy‖ ≤ ‖Δx‖·√copies."""
     known = sum(one.size for one in operands if one.shape)
     copies = sqrt(max(1.0, result.size / max(1, known)))
     return [copies] * len(operands)
 
 
-def _lipschitz(constant: float) -> Gain:
+def lipschitz(constant: float) -> Gain:
     """Element by element, with a derivative of at most so much."""
 
     def gain(operands: Operands, factors: Factors, result: Result) -> list[float]:
@@ -97,20 +84,20 @@ def _lipschitz(constant: float) -> Gain:
     return gain
 
 
-def _sum(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def sum_of_both(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """‖Δ(x ± αy)‖ ≤ ‖Δx‖ + |α|·‖Δy‖."""
     first, *others = operands
     alpha = _factor(factors, "alpha")
     return [first.copies(result.size)] + [alpha * one.copies(result.size) for one in others]
 
 
-def _product(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def product(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """‖Δ(x∘y)‖ ≤ max|y|·‖Δx‖ + max|x|·‖Δy‖, where the larger side is meant."""
     x, y = operands[:2]
     return [y.largest * x.copies(result.size), x.largest * y.copies(result.size)]
 
 
-def _quotient(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def quotient(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """‖Δ(x/y)‖ ≤ ‖Δx‖/min|y| + max|x/y|·‖Δy‖/min|y|."""
     x, y = operands[:2]
     if y.smallest == 0:
@@ -119,19 +106,19 @@ def _quotient(operands: Operands, factors: Factors, result: Result) -> list[floa
     return [x.copies(result.size) / y.smallest, ratio * y.copies(result.size) / y.smallest]
 
 
-def _reciprocal(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def reciprocal(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """|Δ(1/x)| ≤ |Δx|/min x²."""
     smallest = operands[0].smallest
     return [inf if smallest == 0 else smallest**-2]
 
 
-def _inverse_root(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def inverse_root(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """|Δ(x^-½)| ≤ |Δx|·min(x)^-1.5/2."""
     smallest = operands[0].smallest
     return [inf if smallest == 0 else 0.5 * smallest**-1.5]
 
 
-def _root(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def root(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """|Δ√x| ≤ |Δx|/(2·√min x); and |Δ√x| ≤ √|Δx|, so that ‖Δ√x‖ ≤ n^¼·√‖Δx‖."""
     x = operands[0]
     steep = inf if x.smallest == 0 else 0.5 / sqrt(x.smallest)
@@ -140,18 +127,18 @@ def _root(operands: Operands, factors: Factors, result: Result) -> list[float]:
     return [min(steep, x.size**0.25 / sqrt(x.distance))]
 
 
-def _logarithm(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def logarithm(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """|Δ log x| ≤ |Δx|/min x."""
     smallest = operands[0].smallest
     return [inf if smallest == 0 else 1.0 / smallest]
 
 
-def _exponential(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def exponential(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """|Δ exp x| ≤ max exp x·|Δx|."""
     return [result.largest]
 
 
-def _power(operands: Operands, factors: Factors, result: Result) -> list[float] | None:
+def power(operands: Operands, factors: Factors, result: Result) -> list[float] | None:
     """‖Δ(xᵏ)‖ ≤ k·max|x|ᵏ⁻¹·‖Δx‖, where the exponent is a number of at least 1."""
     x, exponent = operands[:2]
     if exponent.shape or exponent.largest < 1:
@@ -159,12 +146,12 @@ def _power(operands: Operands, factors: Factors, result: Result) -> list[float] 
     return [exponent.largest * float(x.largest ** (exponent.largest - 1)), 0.0]
 
 
-def _added_up(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def added_up(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Sums of K terms: ‖Δy‖ ≤ √K·‖Δx‖ (Cauchy and Schwarz)."""
     return [sqrt(max(1.0, operands[0].size / result.size))] + [inf] * (len(operands) - 1)
 
 
-def _mean(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def mean(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Means of K terms: ‖Δy‖ ≤ ‖Δx‖/√K."""
     return [1 / sqrt(max(1.0, operands[0].size / result.size))] + [inf] * (len(operands) - 1)
 
@@ -177,12 +164,13 @@ def _contraction(x: Operand, y: Operand, summed: float, size: int) -> list[float
     ]
 
 
-def _matrix_product(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def matrix_product(operands: Operands, factors: Factors, result: Result) -> list[float]:
+    """Each element of the result sums over the last axis of the first factor."""
     x, y = operands[:2]
     return _contraction(x, y, x.shape[-1] if x.shape else 1, result.size)
 
 
-def _layer(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def layer(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Linear layers and convolutions: each element of the result sums a row of the weight."""
     x, weight, *bias = operands
     summed = weight.size // max(1, weight.shape[0] if weight.shape else 1)
@@ -190,7 +178,7 @@ def _layer(operands: Operands, factors: Factors, result: Result) -> list[float]:
     return both + [one.copies(result.size) for one in bias]
 
 
-def _normalised(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def normalised(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Of a norm over rows with weight γ: ‖Δy‖ ≲ ‖y‖/‖x − mean x‖·‖Δx‖ + max|x̂|·‖Δγ‖ + ‖Δβ‖.
 
     Rows of one scale are assumed; four times it covers rows of a quarter of the usual size.
@@ -203,7 +191,7 @@ def _normalised(operands: Operands, factors: Factors, result: Result) -> list[fl
     return gains + [one.copies(result.size) for one in affine[1:]]
 
 
-def _loss(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def loss_of_rows(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Cross entropy, averaged over N rows: each row's gradient is at most √2 long."""
     logits = operands[0]
     rows = logits.size / max(1, logits.shape[-1] if logits.shape else 1)
@@ -211,7 +199,7 @@ def _loss(operands: Operands, factors: Factors, result: Result) -> list[float]:
     return [sqrt(2.0) * averaged] + [inf] * (len(operands) - 1)
 
 
-def _onto(inner: Gain, name: str) -> Gain:
+def onto(inner: Gain, name: str) -> Gain:
     """What is added to its first operand; `name` is the factor of what is added."""
 
     def gain(operands: Operands, factors: Factors, result: Result) -> list[float]:
@@ -223,7 +211,7 @@ def _onto(inner: Gain, name: str) -> Gain:
     return gain
 
 
-def _interpolated(operands: Operands, factors: Factors, result: Result) -> list[float]:
+def interpolated(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """X + w·(y − x): ‖Δ‖ ≤ (1 + |w|)·‖Δx‖ + |w|·‖Δy‖ for a number w."""
     weight = operands[2].largest
     rest = abs(1 - weight) if not operands[2].shape else 1 + weight
@@ -232,71 +220,3 @@ def _interpolated(operands: Operands, factors: Factors, result: Result) -> list[
 
 def _factor(factors: Factors, name: str) -> float:
     return abs(factors.get(name, 1.0))
-
-
-def _named(names: str, fewest: int, gain: Gain) -> dict[str, tuple[int, Gain]]:
-    return dict.fromkeys(names.split(), (fewest, gain))
-
-
-# The names of calls, without the underscore of their in-place form.
-SUMS = "add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub"
-PRODUCTS = "mul multiply __mul__ __rmul__ __imul__"
-QUOTIENTS = "div __truediv__ true_divide divide __itruediv__"
-MATRIX_PRODUCTS = "matmul __matmul__ mm bmm mv dot"
-LAYERS = "linear conv1d conv2d conv3d"
-ADDED_PRODUCTS = "addmm baddbmm addmv"
-NORMS_OF_ROWS, NORMS_OF_BATCHES = "layer_norm rms_norm group_norm", "batch_norm instance_norm"
-LOSSES = "cross_entropy nll_loss"
-# Their outputs are no further apart than their inputs: ‖f(x) − f(y)‖ ≤ ‖x − y‖, copies apart.
-MOVING = frozenset(
-    "masked_fill masked_select masked_scatter where __getitem__ __setitem__ index_select "
-    "index_copy index_put gather scatter select narrow split chunk unbind tensor_split take "
-    "take_along_dim tril triu diag diagonal view reshape permute transpose t movedim "
-    "swapaxes flatten unflatten squeeze unsqueeze contiguous clone expand expand_as repeat "
-    "repeat_interleave tile broadcast_to cat concat stack hstack vstack roll flip pad fill "
-    "copy sort topk max min amax amin maximum minimum max_pool1d max_pool2d max_pool3d relu "
-    "clamp clamp_min clamp_max clip threshold detach to float half bfloat16 double type "
-    "type_as abs __abs__ neg __neg__ embedding dropout".split()
-)
-
-# By the name of a call without the underscore of its in-place form: its operands and its gain.
-REGISTRY: dict[str, tuple[int, Gain]] = {
-    **dict.fromkeys(MOVING, (1, _moved)),
-    **_named(SUMS, 2, _sum),
-    **_named(PRODUCTS, 2, _product),
-    **_named(f"{QUOTIENTS} _foreach_div", 2, _quotient),
-    **_named("reciprocal", 1, _reciprocal),
-    **_named("rsqrt", 1, _inverse_root),
-    **_named("sqrt _foreach_sqrt", 1, _root),
-    **_named("log", 1, _logarithm),
-    **_named("exp", 1, _exponential),
-    **_named("pow __pow__", 2, _power),
-    **_named("sum", 1, _added_up),
-    **_named("mean", 1, _mean),
-    **_named("sin cos tanh softplus logsigmoid", 1, _lipschitz(1.0)),
-    **_named("sigmoid", 1, _lipschitz(0.25)),
-    **_named("gelu silu mish", 1, _lipschitz(1.13)),
-    **_named("leaky_relu elu", 1, _lipschitz(1.0)),
-    **_named("softmax", 1, _lipschitz(0.5)),
-    **_named("log_softmax", 1, _lipschitz(2.0)),
-    **_named(MATRIX_PRODUCTS, 2, _matrix_product),
-    **_named(LAYERS, 2, _layer),
-    **_named(f"{NORMS_OF_ROWS} {NORMS_OF_BATCHES}", 1, _normalised),
-    **_named(LOSSES, 1, _loss),
-    **_named("addcmul _foreach_addcmul", 3, _onto(_product, "value")),
-    **_named("addcdiv _foreach_addcdiv", 3, _onto(_quotient, "value")),
-    **_named("lerp", 3, _interpolated),
-    **_named(ADDED_PRODUCTS, 3, _onto(_matrix_product, "alpha")),
-}
-"""The calls whose gains are known."""
-
-# Calls that sum: what their terms round to may be more than a rounding of what is left.
-REDUCING = frozenset(
-    f"sum mean {MATRIX_PRODUCTS} {LAYERS} {ADDED_PRODUCTS} "
-    f"{NORMS_OF_ROWS} {NORMS_OF_BATCHES} {LOSSES}".split()
-)
-# Calls that compare and pick: no distance bounds what follows from another choice.
-CHOOSING = frozenset(
-    "topk sort argsort argmax argmin median kthvalue multinomial nonzero unique one_hot eq ne lt "
-    "le gt ge __eq__ __ne__ __lt__ __le__ __gt__ __ge__".split()
-)

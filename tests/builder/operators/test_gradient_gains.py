@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from builder.diagnosis.gains import MOVING
-from builder.diagnosis.gradient_gains import REGISTRY, Backward, gradient_gains
-from tests.builder.diagnosis.test_gains import operand, result_of
+from builder.operators.gradient_gains import Backward
+from builder.operators.table import TABLE, gradient_gains, has
+from tests.builder.operators.test_gains import operand, result_of
 
 Computed = Callable[..., Tensor]
 Shapes = list[tuple[int, ...]]
@@ -104,7 +104,9 @@ def test_the_bound_holds_and_is_not_much_too_loose(
             assert expected <= loose * distance
 
 
-@pytest.mark.parametrize("name", sorted(set(REGISTRY) - MOVING))
+@pytest.mark.parametrize(
+    "name", sorted(call for call, row in TABLE.items() if row.gradient and not has(call, "moves"))
+)
 def test_no_call_has_gradients_of_operands_that_it_lacks(name: str) -> None:
     one = operand(torch.ones(2), torch.ones(2))
     given = Backward([], {}, one, one, 0, result_of(torch.ones(2), torch.ones(2)))

@@ -1,9 +1,9 @@
 """The gain of a call of the backward pass: how far apart it puts out a gradient.
 
 A gradient is computed from the gradient that flows in and from what the forward call read and put
-out. An entry gives a gain for each of these, so that to first order
+out. Each function gives a gain for each of these, so that to first order
 ‖Δgᵢ‖ ≤ G·‖Δg‖ + Σⱼ Gⱼ·‖Δxⱼ‖ + Gᵧ·‖Δy‖ for the gradient gᵢ of the i-th operand.
-docs/diagnosis.md lists them; tests/builder/diagnosis/test_gradient_gains.py holds them against
+docs/diagnosis.md lists them; tests/builder/operators/test_gradient_gains.py holds them against
 float64.
 """
 
@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, sqrt
 
-from builder.diagnosis import gains
-from builder.diagnosis.gains import MOVING, Factors, Operand, Operands, Result
+from builder.operators.gains import Factors, Operand, Operands, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +53,27 @@ class GradientGains:
 Gradient = Callable[[Backward], "GradientGains | None"]
 
 
-def gradient_gains(call: str, of: Backward) -> GradientGains | None:
-    """The gains of one gradient of a call; None for a call, or a use of it, that is not known."""
-    fewest, gradient = REGISTRY.get(call, (0, None))
-    if gradient is None or len(of.operands) < fewest:
-        return None
-    return gradient(of)
-
-
-def _moved(of: Backward) -> GradientGains:
+def moved(of: Backward) -> GradientGains:
     """The adjoint of a move puts elements back, and adds up those that were copied."""
     return GradientGains(of.added, {})
 
 
-def _sum(of: Backward) -> GradientGains:
+def sum_of_both(of: Backward) -> GradientGains:
     """The gradient of x ± αy is g, and ±αg, added up over what was copied."""
     return GradientGains(of.added * (1.0 if of.of == 0 else _factor(of, "alpha")), {})
 
 
-def _spread(of: Backward) -> GradientGains:
+def spread(of: Backward) -> GradientGains:
     """The gradient of a sum of K terms is copied K times."""
     return GradientGains(of.flowing.copies(of.out.size), {})
 
 
-def _spread_mean(of: Backward) -> GradientGains:
+def spread_mean(of: Backward) -> GradientGains:
     """The gradient of a mean of K terms is copied K times and divided by K."""
     return GradientGains(1 / of.flowing.copies(of.out.size), {})
 
 
-def _product(of: Backward) -> GradientGains | None:
+def product(of: Backward) -> GradientGains | None:
     """‖Δ(g∘y)‖ ≤ max|y|·‖Δg‖ + max|g|·‖Δy‖."""
     if of.of > 1:
         return None
@@ -91,7 +82,7 @@ def _product(of: Backward) -> GradientGains | None:
     return GradientGains(of.added * other.largest, {1 - of.of: of.added * changed})
 
 
-def _quotient(of: Backward) -> GradientGains | None:
+def quotient(of: Backward) -> GradientGains | None:
     """Of r = x/y the gradients are g/y and −g∘r/y."""
     if of.of > 1:
         return None
@@ -106,7 +97,7 @@ def _quotient(of: Backward) -> GradientGains | None:
     return GradientGains(of.added * ratio / least, changed, steep / least)
 
 
-def _element(first: float, second: float) -> Gradient:
+def element(first: float, second: float) -> Gradient:
     """Element by element: |f′| ≤ first, |f″| ≤ second, so ‖Δ(g∘f′)‖ ≤ L·‖Δg‖ + max|g|·M·‖Δx‖."""
 
     def gradient(of: Backward) -> GradientGains | None:
@@ -117,12 +108,12 @@ def _element(first: float, second: float) -> Gradient:
     return gradient
 
 
-def _exponential(of: Backward) -> GradientGains:
+def exponential(of: Backward) -> GradientGains:
     """g∘y with y = exp x."""
     return GradientGains(of.result.largest, {}, of.flowing.largest)
 
 
-def _root(of: Backward) -> GradientGains:
+def root(of: Backward) -> GradientGains:
     """g/2y with y = √x."""
     least = of.result.smallest
     if least == 0:
@@ -130,19 +121,19 @@ def _root(of: Backward) -> GradientGains:
     return GradientGains(0.5 / least, {}, 0.5 * of.flowing.largest / least**2)
 
 
-def _inverse_root(of: Backward) -> GradientGains:
+def inverse_root(of: Backward) -> GradientGains:
     """−g∘y³/2 with y = x^-½."""
     y = of.result.largest
     return GradientGains(0.5 * y**3, {}, 1.5 * y**2 * of.flowing.largest)
 
 
-def _reciprocal(of: Backward) -> GradientGains:
+def reciprocal(of: Backward) -> GradientGains:
     """−g∘y² with y = 1/x."""
     y = of.result.largest
     return GradientGains(y**2, {}, 2 * y * of.flowing.largest)
 
 
-def _logarithm(of: Backward) -> GradientGains:
+def logarithm(of: Backward) -> GradientGains:
     """g/x."""
     least = of.operands[0].smallest
     if least == 0:
@@ -150,7 +141,7 @@ def _logarithm(of: Backward) -> GradientGains:
     return GradientGains(1 / least, {0: of.flowing.largest / least**2})
 
 
-def _power(of: Backward) -> GradientGains | None:
+def power(of: Backward) -> GradientGains | None:
     """k·g∘xᵏ⁻¹ for a number k of 1, or of at least 2."""
     x, exponent = of.operands[:2]
     k = exponent.largest
@@ -160,7 +151,7 @@ def _power(of: Backward) -> GradientGains | None:
     return GradientGains(k * float(x.largest ** (k - 1)), {0: of.flowing.largest * curved})
 
 
-def _softmax(of: Backward) -> GradientGains:
+def softmax(of: Backward) -> GradientGains:
     """y∘(g − ⟨g, y⟩): the Jacobian's norm is ≤ ½; ‖y‖² ≤ max y, as the elements of y add up to 1.
 
     ‖Δ‖ ≤ 2·max|g|·‖Δy‖ for the factor in front, and ‖y‖·‖g‖·‖Δy‖ for the sum.
@@ -170,14 +161,14 @@ def _softmax(of: Backward) -> GradientGains:
     return GradientGains(0.5, {}, 2 * peak + sqrt(min(1.0, of.result.largest)) * row)
 
 
-def _log_softmax(of: Backward) -> GradientGains:
+def log_softmax(of: Backward) -> GradientGains:
     """Of g − p·Σg with p = exp y: ‖p‖ ≤ √max p, |Σg| ≤ √C·‖g‖."""
     p = exp(-min(of.result.smallest, 700.0))
     row = min(sqrt(of.row) * of.flowing.largest, of.flowing.norm)
     return GradientGains(1 + sqrt(of.row * p), {}, p * sqrt(of.row) * row)
 
 
-def _loss(of: Backward) -> GradientGains | None:
+def loss_of_rows(of: Backward) -> GradientGains | None:
     """Of g·(p − q)/N, averaged over N rows: ‖p − q‖ ≤ √2, ‖Δp‖ ≤ ½·‖Δx‖.
 
     Where rows are left out N is smaller: no element of p − q is above 1, so that g/N is at least
@@ -214,12 +205,12 @@ def _contraction(summed: Callable[[Operand, Operand], float]) -> Gradient:
     return gradient
 
 
-def _added_product(of: Backward) -> GradientGains | None:
+def added_product(of: Backward) -> GradientGains | None:
     """Of βz + α·xy the gradients are βg and those of the product, α times."""
     if of.of == 0:
         return GradientGains(of.added * _factor(of, "beta"), {})
     inner = Backward(of.operands[1:], of.factors, of.result, of.flowing, of.of - 1, of.out)
-    product = _MATRICES(inner)
+    product = matrix_product(inner)
     if product is None:
         return None
     alpha = _factor(of, "alpha")
@@ -228,7 +219,7 @@ def _added_product(of: Backward) -> GradientGains | None:
     )
 
 
-def _normalised(skipped: int) -> Gradient:
+def normalised(skipped: int) -> Gradient:
     """Of γ·x̂ + β with x̂ = (x − mean)/σ: (γg − mean γg − x̂·mean(γg·x̂))/σ, Σg·x̂, Σg.
 
     σ is told by the norm, rows of one scale assumed; four times it covers rows of a quarter of
@@ -263,43 +254,6 @@ def _factor(of: Backward, name: str) -> float:
     return abs(of.factors.get(name, 1.0))
 
 
-def _named(names: str, fewest: int, gradient: Gradient) -> dict[str, tuple[int, Gradient]]:
-    return dict.fromkeys(names.split(), (fewest, gradient))
-
-
-_MATRICES = _contraction(lambda x, y: x.shape[-1] if x.shape else 1)
-_LAYERS = _contraction(lambda x, w: w.size / max(1, w.shape[0] if w.shape else 1))
-
-# By the name of a call without the underscore of its in-place form: its operands and its gradient.
-REGISTRY: dict[str, tuple[int, Gradient]] = {
-    **dict.fromkeys(MOVING, (1, _moved)),
-    **_named(gains.SUMS, 2, _sum),
-    **_named(gains.PRODUCTS, 2, _product),
-    **_named(gains.QUOTIENTS, 2, _quotient),
-    **_named("reciprocal", 1, _reciprocal),
-    **_named("rsqrt", 1, _inverse_root),
-    **_named("sqrt", 1, _root),
-    **_named("log", 1, _logarithm),
-    **_named("exp", 1, _exponential),
-    **_named("pow __pow__", 2, _power),
-    **_named("sum", 1, _spread),
-    **_named("mean", 1, _spread_mean),
-    **_named("sin cos", 1, _element(1.0, 1.0)),
-    **_named("tanh", 1, _element(1.0, 0.77)),
-    **_named("softplus logsigmoid", 1, _element(1.0, 0.25)),
-    **_named("sigmoid", 1, _element(0.25, 0.0963)),
-    **_named("gelu", 1, _element(1.13, 0.8)),
-    **_named("silu", 1, _element(1.1, 0.5)),
-    **_named("mish", 1, _element(1.09, 0.64)),
-    **_named("elu", 1, _element(1.0, 1.0)),
-    **_named("leaky_relu", 1, _element(1.0, 0.0)),
-    **_named("softmax", 1, _softmax),
-    **_named("log_softmax", 1, _log_softmax),
-    **_named(gains.MATRIX_PRODUCTS, 2, _MATRICES),
-    **_named(gains.LAYERS, 2, _LAYERS),
-    **_named("addmm baddbmm", 3, _added_product),
-    **_named(gains.NORMS_OF_ROWS, 1, _normalised(0)),
-    **_named(gains.NORMS_OF_BATCHES, 1, _normalised(2)),
-    **_named(gains.LOSSES, 1, _loss),
-}
-"""The calls whose gradients have known gains."""
+# A sum for each element of the result: over the last axis, or over a row of the weight.
+matrix_product = _contraction(lambda x, y: x.shape[-1] if x.shape else 1)
+layer = _contraction(lambda x, w: w.size / max(1, w.shape[0] if w.shape else 1))
