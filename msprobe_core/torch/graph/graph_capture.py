@@ -23,6 +23,7 @@ from msprobe_core.torch.graph.sites import Owner, number_of
 from msprobe_core.torch.graph.traced import (
     GraphCalls,
     ModuleHooks,
+    forget_leaves,
     know_constants,
     run_as_they_are,
 )
@@ -102,12 +103,14 @@ class GraphCapture:
         """The rows of the step; nothing is kept until the next `start`."""
         rows = self.log.take()
         self._leave_mode()
+        self._forget_leaves()
         self.log.switch(forward=False, gradients=False)
         return rows
 
     def close(self) -> None:
         """Take hooks and modes off; compiled code runs on and writes nowhere."""
         self._leave_mode()
+        self._forget_leaves()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -127,8 +130,13 @@ class GraphCapture:
         named = ", ".join(unseen[:_NAMED]) + (", …" if len(unseen) > _NAMED else "")
         say(
             f"{len(unseen)} of {len(self._owners)} modules left no record in this step: {named}; "
-            "they did not run, or were captured before start"
+            "they did not run, or run in a branch of a graph, or were captured before start"
         )
+
+    def _forget_leaves(self) -> None:
+        for root, _ in self._hooked.values():
+            forget_leaves(root.parameters())
+            forget_leaves(root.buffers())
 
     def _leave_mode(self) -> None:
         if self._mode is not None and self._is_on:

@@ -130,7 +130,7 @@ class _Inside(threading.local):
 
 
 def _loaded(name: str) -> Any:  # noqa: ANN401 - a module
-    """A module of dynamo's, loaded now: later it would take our stand-ins by name, and keep them."""
+    """A module of dynamo's, loaded now: later it would take our stand-ins by name and keep them."""
     try:
         return importlib.import_module(name)
     except ImportError:  # another version of torch
