@@ -29,6 +29,7 @@ from builder.run.executor import LocalProcesses
 from builder.work.outcome import PairOutcome, whole_evidence
 from builder.work.plan import PairPlan, plan_single
 from msprobe_core.format import STACK_FILE
+from msprobe_core.format.whole_file import written_whole
 
 # Nodes of all ranks have numbers of their own: this many for each rank.
 _NODES_OF_A_RANK = 1 << 32
@@ -253,7 +254,9 @@ def _write(output: Path, causes: Sequence[FoundCause]) -> Path:
     path = output / f"anomaly_analyze_{time.time_ns()}.json"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(by_rank, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        with written_whole(path) as beside:
+            text = json.dumps(by_rank, indent=2, ensure_ascii=False)
+            beside.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written ({error.strerror})", "choose another -o"

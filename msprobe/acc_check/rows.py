@@ -70,7 +70,14 @@ class Tables:
     def create(cls, folder: Path, stamp: str, decimals: int) -> Tables:
         """New tables with their headers in a folder that is made if need be."""
         folder.mkdir(parents=True, exist_ok=True)
-        tables = cls(folder / f"{_RESULT}{stamp}.csv", folder / f"{_DETAILS}{stamp}.csv", decimals)
+        while True:
+            result = folder / f"{_RESULT}{stamp}.csv"
+            try:
+                result.touch(exist_ok=False)
+                break
+            except FileExistsError:  # of a run that began in the same second
+                stamp = f"{int(stamp) + 1:014d}"
+        tables = cls(result, folder / f"{_DETAILS}{stamp}.csv", decimals)
         _write(tables.result, [RESULT_HEADER], new=True)
         _write(tables.details, [DETAILS_HEADER], new=True)
         return tables

@@ -159,11 +159,13 @@ def _count(text: str) -> int:
 
 
 def _write_html(database: Path, file: Path, top: int) -> None:
+    from msprobe_core.format.whole_file import written_whole
     from tb_graph_ascend.view.html import html_report
 
     report = html_report(database, top)
     try:
-        file.write_text(report, encoding="utf-8")
+        with written_whole(file) as beside:
+            beside.write_text(report, encoding="utf-8")
     except OSError as error:
         raise CommandError(
             f"{file}: cannot be written ({error.strerror})", "choose another --html"

@@ -15,6 +15,7 @@ from msprobe.config_check.training_log import slime_configuration, verl_configur
 from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
 from msprobe_core.format.csv_table import CsvTable
+from msprobe_core.format.whole_file import written_whole
 
 Framework = Literal["verl", "slime"]
 COMPARED = ("超参名称", "NPU生效值", "bench生效值", "是否一致")
@@ -122,9 +123,13 @@ def _write(
         output.mkdir(parents=True, exist_ok=True)
         for name, content in configurations.items():
             text = json.dumps(content, indent=2, ensure_ascii=False, default=str)
-            (output / name).write_text(text, encoding="utf-8")
+            with written_whole(output / name) as beside:
+                beside.write_text(text, encoding="utf-8")
         # With a byte-order mark, or Excel takes the Chinese header for another encoding.
-        with (output / table).open("w", newline="", encoding="utf-8-sig") as file:
+        with (
+            written_whole(output / table) as beside,
+            beside.open("w", newline="", encoding="utf-8-sig") as file,
+        ):
             lines = CsvTable(file)
             lines.row(header)
             lines.rows(rows)

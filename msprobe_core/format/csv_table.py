@@ -73,7 +73,7 @@ def _quoted(match: re.Match[str]) -> str:
     quotes, before, part = match.groups()
     if part is None:
         return f"'{quotes}"
-    return before + part if part == "-" or _is_number(part) else f"{before}'{part}"
+    return before + part if _is_number(part) else f"{before}'{part}"
 
 
 def _is_number(text: str) -> bool:

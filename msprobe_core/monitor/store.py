@@ -8,7 +8,6 @@ are renamed when they are whole, the coarse ones before the full one, and only t
 from __future__ import annotations
 
 import json
-import os
 import threading
 import zlib
 from collections.abc import Iterable, Mapping
@@ -40,6 +39,7 @@ from msprobe_core.format.series import (
     parse_segment,
     rank_folder,
 )
+from msprobe_core.format.whole_file import written_whole
 from msprobe_core.report import say
 
 Table = NDArray[np.float32]
@@ -199,9 +199,14 @@ def _next_attempt(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     taken = [parse_attempt(path.name) for path in folder.iterdir()]
     number = max((attempt for attempt in taken if attempt is not None), default=-1) + 1
-    directory = folder / attempt_folder(number)
-    directory.mkdir()
-    return directory
+    while True:  # a rank of another host may begin at the same moment under the same number
+        directory = folder / attempt_folder(number)
+        try:
+            directory.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return directory
 
 
 def _save(directory: Path, name: SegmentName, array: NDArray[np.generic]) -> None:
@@ -212,7 +217,7 @@ def _save(directory: Path, name: SegmentName, array: NDArray[np.generic]) -> Non
 
 
 def _replace(path: Path, content: bytes) -> None:
-    # Every rank writes the same facts; the process id keeps their temporary files apart.
-    hidden = path.with_name(f".{path.name}.{os.getpid()}")
-    hidden.write_bytes(content)
-    hidden.replace(path)
+    # Every rank writes the same facts. A process id would not keep their temporary files apart:
+    # containers of several hosts have the same ones (`written_whole` draws a name).
+    with written_whole(path) as beside:
+        beside.write_bytes(content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from builder.claim_words import Language
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
-from msprobe_core.format.csv_table import CsvTable
+from builder.tables.sheets import csv_text
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
@@ -229,13 +228,7 @@ def _as_file(answer: Response, name: str) -> Response:
 
 def _csv(rows: Sequence[Row], first: Sequence[str]) -> str:
     columns = _columns(rows, first)
-    text = io.StringIO()
-    # The mark tells spreadsheets that the text is UTF-8.
-    text.write("\ufeff")
-    table = CsvTable(text, lineterminator="\r\n")
-    table.row(columns)
-    table.rows([row.get(name) for name in columns] for row in rows)
-    return text.getvalue()
+    return csv_text(columns, ([row.get(name) for name in columns] for row in rows))
 
 
 def _columns(rows: Sequence[Row], first: Sequence[str]) -> list[str]:
