@@ -15,8 +15,8 @@ from typing import Any
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.errors import ConfigError
 from msprobe_core.format.csv_table import CsvTable
+from msprobe_core.torch.fast_paths import FastPaths, OwnMode
 from msprobe_core.torch.rank import current_rank
-from msprobe_core.torch.watch.fast_paths import FastPaths, OwnMode
 
 RANDOM_APIS = frozenset(
     """

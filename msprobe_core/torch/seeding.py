@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from msprobe_core.torch.fast_paths import FastPaths, OwnMode
 from msprobe_core.torch.randomness import RANDOM_APIS
-from msprobe_core.torch.watch.fast_paths import FastPaths, OwnMode
 
 _DROPOUTS = ("dropout", "dropout2d", "dropout3d")
 

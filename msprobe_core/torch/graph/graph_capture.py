@@ -14,6 +14,8 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.report import say
+from msprobe_core.torch.fast_paths import FastPaths
+from msprobe_core.torch.function_modes import insert, take_off
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
@@ -27,8 +29,6 @@ from msprobe_core.torch.graph.traced import (
     know_constants,
     run_as_they_are,
 )
-from msprobe_core.torch.watch.fast_paths import FastPaths
-from msprobe_core.torch.watch.function_modes import insert, take_off
 from msprobe_core.torch.watch.model_modules import Model
 
 _NAMED = 5  # modules that a line names

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from msprobe_core.torch.fast_paths import OwnMode
 from msprobe_core.torch.graph.api_names import eager_site, traced_site
 from msprobe_core.torch.graph.compilers import is_in_branch, marks_late
 from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of_trace
-from msprobe_core.torch.watch.fast_paths import OwnMode
 
 _is_compiling = torch.compiler.is_dynamo_compiling
 _DEEPEST = 12

@@ -15,20 +15,20 @@ import torch
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
-from msprobe_core.torch.memory.memory_trace import MemoryTrace
-from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
-from msprobe_core.torch.memory.writes import WRITING, written_by
-from msprobe_core.torch.names.api_table import Api
-from msprobe_core.torch.names.call_site import CallSites, written_arguments
-from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
-from msprobe_core.torch.watch.fast_paths import OwnMode
-from msprobe_core.torch.watch.function_modes import (
+from msprobe_core.torch.fast_paths import OwnMode
+from msprobe_core.torch.function_modes import (
     insert,
     modes_of_thread,
     take_off,
     take_off_after_this_call,
     take_off_later,
 )
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
+from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
+from msprobe_core.torch.memory.writes import WRITING, written_by
+from msprobe_core.torch.names.api_table import Api
+from msprobe_core.torch.names.call_site import CallSites, written_arguments
+from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.graph import now

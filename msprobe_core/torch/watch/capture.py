@@ -11,6 +11,7 @@ import torch
 
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.config import Config
+from msprobe_core.torch.fast_paths import FastPaths
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.memory.users_dispatch import UsersDispatch
@@ -22,7 +23,6 @@ from msprobe_core.torch.watch.calls import CallMode
 from msprobe_core.torch.watch.collectives import CollectiveWatch
 from msprobe_core.torch.watch.compiled_code import CompiledCode
 from msprobe_core.torch.watch.custom_functions import CustomApis, CustomCalls
-from msprobe_core.torch.watch.fast_paths import FastPaths
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation

@@ -14,7 +14,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from msprobe_core import PrecisionDebugger
-from msprobe_core.torch.watch.fast_paths import FastPaths, OwnMode
+from msprobe_core.torch.fast_paths import FastPaths, OwnMode
 from tests.msprobe_core.dump_reading import RankDump
 
 Make = Callable[..., PrecisionDebugger]

@@ -17,7 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from msprobe_core.capture.replacing import Replacements
-from msprobe_core.torch.watch.function_modes import modes_of_thread
+from msprobe_core.torch.function_modes import modes_of_thread
 
 Question = Callable[..., bool]
 
