@@ -26,6 +26,7 @@ SENTENCES = {
     "checksum_differs": "{value}: the checksums differ",
     "parameter_unmatched": "{value}: this parameter has no counterpart",
     "surplus": "{value}: exists on the {side} side only",
+    "unrecorded": "{value}: the {side} run alone has numbers of it, so it is not compared",
     "unreadable": "{value}: its tensor file could not be read: {error}",
     "extension": "{text}",
     "measure": "{value}: {name} {number}",
@@ -143,10 +144,14 @@ SENTENCES = {
     "measure of a tensor in common; arguments, dtypes and shapes alone were compared",
     "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
     "names alone were compared",
-    "rated_error": "no number differs beyond rounding, but nodes are rated error ({count}): what "
-    "differs is something else of their values, as format, shape or an argument; first {name}",
+    "rated_error": "no finding names it, but nodes are rated error ({count}): something else of "
+    "their values than a number differs, as format, shape or an argument; first {name}",
+    "untold_choices": "{name} (of {count} such calls) picks others of numbers that agree to "
+    "rounding, and nothing recorded tells whether that is a tie or a fault",
     "ties": "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: "
     "a tie; what is gathered by them differs and is no finding",
+    "number_taken": "{name} of the {side} side has the number of another folder beside it, and is "
+    "shown as {number}",
     "placed_by_names": "the {side} dump has no construct.json: its modules stand as their names "
     "say, and its calls where the other run has calls of their names, or beside their neighbours",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",

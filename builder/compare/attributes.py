@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
+from sys import float_info
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from builder.dump.values import Record
 from msprobe_core.format import canonical_dtype, is_integer_dtype
 
 _DTYPES = frozenset(("torch.dtype", "mindspore.dtype"))
+# 0.1 + 0.2 is 0.3 to whoever wrote either: a few units in the last of a float64's 16 digits.
+_DIGITS = 1e-12
 NOTHING = Record()  # stands for a value that one side does not have
 
 
@@ -36,25 +39,58 @@ def argument_error(ours: Record, theirs: Record) -> float:
         return 0.0 if ours.group_ranks == theirs.group_ranks else np.inf
     if (ours.dtype is None) != (theirs.dtype is None):
         return np.inf
-    numbers = _float(ours), _float(theirs)
-    if numbers[0] is not None and numbers[1] is not None:
-        return _float_error(numbers[0], numbers[1])
     if {ours.type, theirs.type} <= _DTYPES:
         same = canonical_dtype(str(ours.value)) == canonical_dtype(str(theirs.value))
         return 0.0 if same else np.inf
-    return 0.0 if ours.value == theirs.value else np.inf
+    if ours.type != theirs.type and "str" in (ours.type, theirs.type):
+        return np.inf  # the text "inf" is no number
+    return 0.0 if _mean_the_same(_meaning(ours), _meaning(theirs)) else np.inf
 
 
-def _float(record: Record) -> float | None:
+def are_written_otherwise(ours: Record, theirs: Record) -> bool:
+    """Whether two numbers that may mean the same are not: masks of two sizes."""
+    if ours is NOTHING or theirs is NOTHING or ours.dtype is not None or theirs.dtype is not None:
+        return False
+    one, other = _meaning(ours), _meaning(theirs)
+    numbers = isinstance(one, int | float) and isinstance(other, int | float)
+    return numbers and one != other and (one == one or other == other)  # noqa: PLR0124 - NaN
+
+
+def _meaning(record: Record) -> object:
+    """The value of an argument: NaN and infinity of a float come as text."""
     if isinstance(record.value, str) and record.type == "float":
-        return number_of(record.value)  # NaN and infinity come as text
-    return record.value if isinstance(record.value, float) else None
+        number = number_of(record.value)
+        return record.value if isnan(number) and record.value.lower() != "nan" else number
+    return record.value
 
 
-def _float_error(ours: float, theirs: float) -> float:
-    close = abs(ours - theirs) <= 1e-12 * abs(theirs)
-    both_nan = isnan(ours) and isnan(theirs)
-    return 0.0 if close or both_nan or mask_alike(ours, theirs) else np.inf
+def _mean_the_same(ours: object, theirs: object) -> bool:
+    """Whether two values do, however they nest: sizes, slices, groups."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_mean_the_same, ours, theirs))
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(
+            _mean_the_same(value, theirs[key]) for key, value in ours.items()
+        )
+    # x[True] is another element than x[1].
+    if isinstance(ours, bool) or isinstance(theirs, bool):
+        return ours is theirs
+    if isinstance(ours, int | float) and isinstance(theirs, int | float):
+        return _numbers_agree(ours, theirs)
+    return ours == theirs
+
+
+def _numbers_agree(ours: float, theirs: float) -> bool:
+    """Whether two numbers are equal, but for how their last digits were written.
+
+    Infinity is near to nothing, so that it agrees with itself and, as a mask, with other masks.
+    """
+    if ours == theirs or (ours != ours and theirs != theirs):  # noqa: PLR0124 - NaN
+        return True
+    if isinstance(ours, int) and isinstance(theirs, int):
+        return False
+    finite = max(abs(ours), abs(theirs)) <= float_info.max
+    return (finite and abs(ours - theirs) <= _DIGITS * abs(theirs)) or mask_alike(ours, theirs)
 
 
 def _are_integers(*dtypes: str) -> bool:

@@ -59,11 +59,19 @@ def measure_pair(pair: FilePair) -> Outcome:
         with _opened(place) as ours:
             place = pair[1]
             with _opened(place) as theirs:
+                if ours.size != theirs.size:
+                    return _misfit(pair, (ours.size, theirs.size))
                 return compare_tensors(ours, theirs)
     except TensorFileError as error:
         return f"{_file_of(place)}: {error}"
     except MemoryError:
         return f"{_file_of(place)}: takes more memory than there is"
+
+
+def _misfit(pair: FilePair, sizes: tuple[int, int]) -> str:
+    """That two files of records of one shape hold unlike many numbers: one is another tensor's."""
+    ours, theirs = map(_file_of, pair)
+    return f"{ours}: holds {sizes[0]} numbers, and {theirs} {sizes[1]}, for records of one shape"
 
 
 def _file_of(place: Place) -> str:

@@ -23,6 +23,7 @@ from builder.compare.rounding import (
     forgive_underflow,
     reduced_gradients,
 )
+from builder.compare.row_tolerances import RowTolerances
 from builder.compare.score import score_of
 from builder.compare.statistics import Bools, Floats, Statistics
 from builder.match.nodes import Matching
@@ -57,10 +58,9 @@ class Measured:
     """What is known of each row before anything is let pass."""
 
     error: Floats
-    limit: Floats
+    allowed: RowTolerances
     distance: Floats
     norm: Floats
-    spacing: Floats
     is_output: Bools
     nodes: NDArray[np.int64]
     benchmark: Statistics
@@ -69,13 +69,15 @@ class Measured:
 
 def judged(known: Measured, matching: Matching, moved: MovedTokens) -> Judged:
     """Judge measured errors by what rounding, inputs and moved tokens explain of them."""
-    limit, distance, nodes = known.limit, known.distance, known.nodes
+    limit, rounding, spacing = known.allowed.limit, known.allowed.rounding, known.allowed.spacing
+    distance, nodes = known.distance, known.nodes
     benchmark, is_output = known.benchmark, known.is_output
-    fine = forgive_underflow(known.error, limit, distance, known.spacing, benchmark.size)
+    fine = forgive_underflow(known.error, limit, distance, spacing, benchmark.size)
     reduced = reduced_gradients(matching, nodes, is_output, benchmark)
-    error = forgive_rounding(fine, limit, distance, reduced, benchmark.size)
-    error = forgive_products(error, limit, distance, matching, nodes, benchmark, known.shapes)
-    error = forgive_quotients(error, limit, distance, matching, nodes, is_output, benchmark)
+    error = forgive_rounding(fine, rounding, distance, reduced, benchmark.size)
+    error = forgive_products(error, rounding, distance, matching, nodes, benchmark, known.shapes)
+    error = forgive_quotients(error, rounding, distance, matching, nodes, is_output, benchmark)
+    error = np.where(error == rounding, limit, error)
     last = forgive_moved_tokens(error, limit, distance, known.norm, moved, matching, nodes)
     score = score_of(last, limit)
     read = _worst_read(known, matching, score)

@@ -35,5 +35,16 @@ def hold_masks(extremes: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(((magnitude >= LARGEST) | (magnitude == _HALF)).any(axis=0))
 
 
+def mask_ends(extremes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which ends [Max, Min; values] hold masks for certain: infinity, or below zero as large.
+
+    A large positive number without infinity is data more often than a mask.
+    """
+    lowest = extremes[1]
+    ends = np.isinf(extremes)
+    ends[1] |= (lowest <= -LARGEST) | (lowest == -_HALF)
+    return np.asarray(ends)
+
+
 def _masks(number: float) -> bool:
     return abs(number) >= LARGEST or abs(number) == _HALF

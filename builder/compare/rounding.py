@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.compare.score import LARGEST
 from builder.compare.statistics import Floats, Statistics
 from builder.match.nodes import Matching
 from builder.match.step_phases import phase_of
@@ -53,11 +54,12 @@ def forgive_rounding(
 
     All arrays are by value pair. `distance` is how far apart the sides are as an L2 norm,
     `reduced` the L2 norm and the element count of what was summed up (NaN where the value is no
-    reduction of gradients). A distance of a few times `limit` times that norm is its rounding.
+    reduction of gradients). A distance of a few times `limit` times that norm is its rounding, but
+    never more than any tolerance is.
     """
     norm, count = reduced
     with np.errstate(invalid="ignore"):
-        rounding = (size < count) & (distance <= REDUCTION * limit * norm)
+        rounding = (size < count) & (distance <= np.minimum(REDUCTION * limit, LARGEST) * norm)
     return _held(error, limit, rounding)
 
 
@@ -122,9 +124,9 @@ def statistical_distance(problem: Statistics, benchmark: Statistics) -> Floats:
     with np.errstate(invalid="ignore"):
         parts = np.abs(problem.table - benchmark.table)
     parts[2] *= np.sqrt(np.maximum(benchmark.size, 1.0))
-    parts[~both] = -1.0
+    parts[~both | np.isnan(parts)] = -1.0  # infinity of both sides, or NaN, is no distance
     least = parts.max(axis=0, initial=-1.0)
-    return np.asarray(np.where(both.any(axis=0), least, np.nan))
+    return np.asarray(np.where(least >= 0, least, np.nan))
 
 
 def reduced_gradients(
@@ -178,7 +180,7 @@ def forgive_products(
         flowing, _ = _first_input(node.backward, nodes, benchmark)
         norm, size = _first_input(node.forward, nodes, benchmark)
         positions = max(1.0, size / max(1, shape[1]))
-        if distance[row] <= 2 * limit[row] * flowing * norm / np.sqrt(positions):
+        if distance[row] <= min(2 * limit[row], LARGEST) * flowing * norm / np.sqrt(positions):
             error[row] = limit[row]
     return error
 

@@ -23,6 +23,12 @@ _DEEPEST = 128
 # A node diverges above this score: a quarter of the way, on the log scale, from the rounding of its
 # format to 100 %. At the input that is e > (4 eps)^0.75: 1.8e-5 in float32, 7.4 % in bfloat16.
 THRESHOLD = 0.25
+# No tolerance is larger, however coarse a format and deep a stack: k · C^depth · eps is a law of
+# small errors, and in bfloat16 it reaches 1 behind 118 blocks, where anything would agree. Rounding
+# leaves most of a value right; half of it wrong is what a factor of two or a lost branch makes. An
+# error of one half has to diverge at any depth, and e diverges above tol^(1 - THRESHOLD): so
+# LARGEST^(1 - THRESHOLD) = 1/2. That is 86 blocks of bfloat16, and no other format gets there.
+LARGEST = 0.5 ** (1 / (1 - THRESHOLD))
 _NO_BLOCK = -1  # the depth of the block that the walk is in, when it is in none
 
 
@@ -37,17 +43,19 @@ class Tolerance:
         """The tolerance k · C^depth in units of epsilon; depths above _DEEPEST count as that."""
         return np.asarray(self.factor * self.growth ** np.minimum(depth, _DEEPEST))
 
+    def of(self, depth: Floats, epsilon: Floats) -> Floats:
+        """The tolerance at some depths for some machine epsilons, LARGEST at most."""
+        return np.asarray(np.minimum(self.grown(depth) * epsilon, LARGEST))
+
 
 def score_of(error: Floats, tolerance: Floats) -> Floats:
     """clip(log(e/tol) / log(1/tol), 0, 1): 0 inside the tolerance, 1 at 100 % error.
 
-    NaN errors (nothing comparable) stay NaN; a tolerance of 1 or more leaves no scale and scores
-    by whether e exceeds it.
+    NaN errors (nothing comparable) stay NaN; all tolerances are below 1.
     """
+    assert not (tolerance >= 1).any(), "a tolerance of all there is leaves no scale"
     with np.errstate(all="ignore"):
-        scale = -np.log(tolerance)
-        score = np.log(error / tolerance) / scale
-        score = np.where(scale > 0, np.clip(score, 0.0, 1.0), (error > tolerance).astype(float))
+        score = np.clip(np.log(error / tolerance) / -np.log(tolerance), 0.0, 1.0)
     return np.asarray(np.where(np.isnan(error), np.nan, np.where(error == 0, 0.0, score)))
 
 

@@ -11,7 +11,7 @@ from math import isfinite, isnan, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare.mask_constants import are_smallest
+from builder.compare.mask_constants import are_smallest, mask_ends
 from builder.dump.statistic_cells import number_of, numbers_of, scaled_difference
 from builder.dump.values import Record
 
@@ -110,11 +110,12 @@ def error_parts(problem: Statistics, benchmark: Statistics) -> Floats:
     """What `relative_error` is the largest of: the parts of Max, Min, Mean and Norm, row by row.
 
     -1 where a statistic does not count: one side lacks it, or it overflowed. What masks of two
-    formats make differ is no error.
+    formats make differ is no error; what stands beside a mask has a scale without it.
     """
     norm = np.abs(benchmark.table[3])
-    rms = norm / np.sqrt(np.maximum(benchmark.size, 1.0))
-    absmax = np.maximum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    absmax = _largest_but_masks(problem, benchmark)
+    # Of a norm that overflowed the largest magnitude is what a mean is seen beside.
+    rms = np.where(np.isinf(norm), absmax, norm / np.sqrt(np.maximum(benchmark.size, 1.0)))
     scales = np.stack((absmax, absmax, rms, norm))
     errors = scaled_difference(problem.table, benchmark.table, scales)
     both = problem.recorded & benchmark.recorded & ~problem.overflowed & ~benchmark.overflowed
@@ -123,6 +124,17 @@ def error_parts(problem: Statistics, benchmark: Statistics) -> Floats:
     errors[1:, masked] = 0.0
     errors[~both] = -1.0
     return errors
+
+
+def _largest_but_masks(problem: Statistics, benchmark: Statistics) -> Floats:
+    """The benchmark's largest magnitude, where both sides mask on one end that of the other end.
+
+    An end that holds masks on both sides is no scale: beside -3.4e38 any number is 0. Of what is
+    left an extreme is all that is known, as beside infinity; where both ends are masks, all is.
+    """
+    absmax = np.maximum(*np.abs(benchmark.table[:2]))
+    ends = mask_ends(problem.table[:2]) & mask_ends(benchmark.table[:2])
+    return np.asarray(np.where(ends.any(axis=0) & ~ends.all(axis=0), np.inf, absmax))
 
 
 def norm_relative_error(problem: Statistics, benchmark: Statistics) -> Floats:

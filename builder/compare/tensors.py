@@ -5,9 +5,9 @@ All numbers and sums are float64; what a block needs stays in the processor's ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from math import frexp, inf, isfinite, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,11 @@ BLOCK = 1 << 13
 # Read at once; a system call per block would cost as much as the arithmetic.
 CHUNK = 1 << 17
 Floats = NDArray[np.float64]
+# Integers up to here are float64s of their own.
+_WHOLE = 2**53
+# A sum of squares below this has lost digits to the end of the range of float64.
+_FAINT = 2.0**-900
+_LARGEST_EXPONENT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +63,17 @@ class BlockSums:
     one_sided: int = 0
     set_aside: int = 0
 
-    def add(self, ours: Floats, theirs: Floats) -> bool:
+    def add(self, ours: Floats, theirs: Floats, exact: Floats | None = None) -> bool:
         """Add two flat float64 arrays of one length; whether no element differs.
 
-        They are walked in short blocks, which stay in the cache.
+        They are walked in short blocks, which stay in the cache. `exact` are their differences
+        where float64 cannot tell them; such arrays are finite.
         """
         agree = True
         for place in range(0, len(ours), BLOCK):
             part = slice(place, place + BLOCK)
-            agree &= _add_block(self, ours[part], theirs[part])
+            known = None if exact is None else exact[part]
+            agree &= _add_block(self, ours[part], theirs[part], known)
         return agree
 
     def add_equal(self, squares: float) -> None:
@@ -80,6 +87,13 @@ class BlockSums:
         """Whether no element differs so far."""
         return self.max_abs == 0 and not self.one_sided
 
+    @property
+    def is_in_range(self) -> bool:
+        """Whether no sum of squares is too large for a float64, and none vanished in it."""
+        largest = self.problem + self.benchmark + self.difference + self.max_abs
+        vanished = self.max_abs > 0 and self.difference < _FAINT
+        return isfinite(largest) and not vanished
+
 
 def compare_tensors(problem: TensorData, benchmark: TensorData) -> TensorMeasures | None:
     """Measure two tensors of the same length; None when they are empty or of another length.
@@ -88,21 +102,57 @@ def compare_tensors(problem: TensorData, benchmark: TensorData) -> TensorMeasure
     """
     if problem.size != benchmark.size or problem.size == 0:
         return None
-    sums = BlockSums(count=problem.size)
     with np.errstate(all="ignore"):
-        for ours, theirs in _chunks(problem, benchmark):
-            sums.add(ours, theirs)
+        sums = _summed(problem, benchmark, 0)
+        if not sums.is_in_range:
+            exponent = max(_exponent(problem), _exponent(benchmark))
+            return _finish(_summed(problem, benchmark, exponent), exponent)
     return _finish(sums)
 
 
-def _chunks(problem: TensorData, benchmark: TensorData) -> Iterator[tuple[Floats, Floats]]:
+def _summed(problem: TensorData, benchmark: TensorData, exponent: int) -> BlockSums:
+    """The sums of two tensors in units of 2^exponent."""
+    sums = BlockSums(count=problem.size)
     for start in range(0, problem.size, CHUNK):
         stop = min(start + CHUNK, problem.size)
         ours, theirs = problem.block(start, stop), benchmark.block(start, stop)
-        yield ours.astype(np.float64, copy=False), theirs.astype(np.float64, copy=False)
+        exact = _whole_differences(ours, theirs)
+        ours, theirs = (side.astype(np.float64, copy=False) for side in (ours, theirs))
+        if exponent:
+            ours, theirs = np.ldexp(ours, -exponent), np.ldexp(theirs, -exponent)
+        sums.add(ours, theirs, exact)
+    return sums
 
 
-def _add_block(sums: BlockSums, ours: Floats, theirs: Floats) -> bool:
+def _exponent(data: TensorData) -> int:
+    """The exponent of the largest finite magnitude, 0 of none."""
+    largest = 0.0
+    for start in range(0, data.size, CHUNK):
+        block = np.abs(data.block(start, min(start + CHUNK, data.size)).astype(np.float64))
+        largest = max(largest, float(block.max(initial=0.0, where=np.isfinite(block))))
+    return frexp(largest)[1] if largest else -_LARGEST_EXPONENT
+
+
+def _whole_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> Floats | None:
+    """The differences of integers that float64 cannot tell apart; None where it can."""
+    if not (_may_be_wide(ours) and _may_be_wide(theirs)) or np.array_equal(ours, theirs):
+        return None
+    if max(_reach(ours), _reach(theirs)) <= _WHOLE:
+        return None
+    return np.asarray((ours.astype(object) - theirs.astype(object)).astype(np.float64))
+
+
+def _may_be_wide(block: NDArray[Any]) -> bool:
+    return block.dtype.kind in "iu" and block.dtype.itemsize == 8
+
+
+def _reach(block: NDArray[Any]) -> int:
+    return max(int(block.max()), -int(block.min()))
+
+
+def _add_block(
+    sums: BlockSums, ours: Floats, theirs: Floats, difference: Floats | None = None
+) -> bool:
     before = sums.one_sided
     own, other = float(np.dot(ours, ours)), float(np.dot(theirs, theirs))
     if not isfinite(own + other):
@@ -110,7 +160,8 @@ def _add_block(sums: BlockSums, ours: Floats, theirs: Floats) -> bool:
         own, other = float(np.dot(ours, ours)), float(np.dot(theirs, theirs))
     sums.problem += own
     sums.benchmark += other
-    difference = np.subtract(ours, theirs)
+    if difference is None:
+        difference = np.subtract(ours, theirs)
     squared = float(np.dot(difference, difference))
     largest = max(float(difference.max(initial=0)), -float(difference.min(initial=0)))
     if largest == 0.0:
@@ -149,18 +200,19 @@ def _set_aside_nonfinite(sums: BlockSums, ours: Floats, theirs: Floats) -> tuple
     return ours[~bad], theirs[~bad]
 
 
-def _finish(sums: BlockSums) -> TensorMeasures:
-    distance, scale = sqrt(sums.difference), sqrt(sums.benchmark)
+def _finish(sums: BlockSums, exponent: int = 0) -> TensorMeasures:
+    """The measures that sums in units of 2^exponent tell."""
+    # The largest difference alone is at least as much, where its square is nothing.
+    distance, scale = max(sqrt(sums.difference), sums.max_abs), sqrt(sums.benchmark)
     error = _ratio(distance, scale)
     if sums.one_sided:
         distance = sums.max_abs = sums.max_rel = error = inf
     magnitude = sqrt(sums.problem) * scale
-    equal = sums.difference == 0 and not sums.one_sided
-    cosine = float(equal) if equal or not magnitude else sums.product / magnitude
+    cosine = float(sums.is_equal) if sums.is_equal or not magnitude else sums.product / magnitude
     return TensorMeasures(
         cosine=max(-1.0, min(1.0, cosine)) if isfinite(cosine) else 0.0,
-        euc_dist=distance,
-        max_abs_err=sums.max_abs,
+        euc_dist=float(np.ldexp(distance, exponent)),
+        max_abs_err=float(np.ldexp(sums.max_abs, exponent)),
         max_rel_err=sums.max_rel,
         one_thousandth=sums.within_1 / sums.count,
         five_thousandths=sums.within_5 / sums.count,

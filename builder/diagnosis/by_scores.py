@@ -31,6 +31,7 @@ from builder.diagnosis.walked import Walked
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
+from builder.operators.table import has
 
 
 def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
@@ -107,7 +108,7 @@ class _Walk:
             self.ledger.open(node, "parameter_differs", reason)
         elif rows.inputs:
             self._visit_divergent_input(case)
-        elif self._open_other_integers(node):
+        elif self._open_other_integers(node) or self._open_made_integers(node):
             pass
         elif rows.outputs:
             self._visit_divergent_output(case)
@@ -147,8 +148,7 @@ class _Walk:
         if cause is not None:
             ledger.carry(cause, node)
         else:
-            if self.facts.is_tie(node):
-                ledger.ties.append(node)
+            ledger.note_choice(node)
             selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
             if selection and not ledger.reselected:
                 ledger.reselected_at = node.exec_order
@@ -188,6 +188,23 @@ class _Walk:
             return None
         key = self.facts.comparison.keys[foreign]
         return ledger.open(node, "input_differs", {"code": "integers_differ", "value": key})
+
+    def _open_made_integers(self, node: TreeNode) -> Finding | None:
+        """Name a call that makes other integers, however near, of inputs that are the very same.
+
+        Nothing is rounded in them; but of what a call ranks, equal statistics may hide the order.
+        """
+        facts, comparison = self.facts, self.facts.comparison
+        made = facts.made_integers(node)
+        read = [row for row in facts.rows(node) if not comparison.is_output[row]]
+        known = comparison.error[read]
+        ranks = has(node.call, "chooses", "picks")
+        if not made or ranks or node.kind != "api" or phase_of(node) != "forward":
+            return None
+        if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():
+            return None
+        reason = facts.score_reason("introduced", made)
+        return self.ledger.open(node, "introduced", {**reason, "input_score": 0.0})
 
     # --- NaN and infinity -------------------------------------------------------------------------
 

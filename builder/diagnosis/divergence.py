@@ -50,8 +50,11 @@ class Divergence(PairedValues):
         self._forgiving = set(nodes[forgiven].tolist())
         inexact_integers = (comparison.error > 0) & ~comparison.is_output & self.integer
         self._changing_integers = set(nodes[inexact_integers].tolist())
+        made_integers = (comparison.error > 0) & comparison.is_output & self.integer
+        self._making_integers = set(nodes[made_integers].tolist())
         changed = set(nodes[list(comparison.differs)].tolist())
-        self._noteworthy = self._any | self._forgiving | changed | self._changing_integers
+        self._noteworthy = self._any | self._forgiving | changed
+        self._noteworthy |= self._changing_integers | self._making_integers
 
     def is_noteworthy(self, node: TreeNode) -> bool:
         """Whether anything about a matched node is not as in its partner."""
@@ -128,6 +131,14 @@ class Divergence(PairedValues):
             return []
         return [row for row in self.inexact_inputs(node) if self.is_integer(row)]
 
+    def made_integers(self, node: TreeNode) -> list[int]:
+        """The rows of integer outputs that differ at all."""
+        if node.exec_order not in self._making_integers:
+            return []
+        is_output, error = self.comparison.is_output, self.comparison.error
+        rows = (row for row in self.rows(node) if is_output[row] and self.is_integer(row))
+        return [row for row in rows if error[row] > 0]
+
     def inexact_inputs(self, node: TreeNode) -> list[int]:
         """The rows of inputs that differ at all, within the tolerance or not."""
         is_output, error = self.comparison.is_output, self.comparison.error
@@ -158,4 +169,6 @@ def _argument(record: Record) -> str:
         return "not given"
     if record.dtype is not None:
         return f"a {canonical_dtype(record.dtype)} tensor"
+    if record.type == "float" and isinstance(record.value, str):
+        return record.value  # NaN and infinity come as text
     return repr(record.value)

@@ -8,13 +8,13 @@ back through its outermost modules, and the gradients of parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
+from builder.diagnosis.end_results import EndResults
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.structure import scope_of
-from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.feeding import Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
@@ -30,12 +30,7 @@ class Healing:
         self._stated = facts.comparison.stated
         self._tree = facts.comparison.matching.problem
         self._partner = facts.comparison.matching.partner
-        self._flow = flow
-
-    @cached_property
-    def _read(self) -> set[int]:
-        """The values that recorded calls read; most steps have no finding to ask for."""
-        return set(self._flow.output[self._flow.output != NOWHERE].tolist())
+        self._ends = EndResults(flow)
 
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
@@ -44,7 +39,7 @@ class Healing:
 
     def _results_agree(self) -> bool:
         """Whether every result agrees; one that cannot be compared does not."""
-        results = [node for node in self._tree.in_order if self._is_result(node)]
+        results = [node for node in self._tree.in_order if self._ends.holds(node)]
         if any(node not in self._partner for node in results):
             return False
         rows = [row for node in results for row in self._known.outputs(node)]
@@ -56,14 +51,6 @@ class Healing:
         if known.hidden[row]:
             return False
         return self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]
-
-    def _is_result(self, node: TreeNode) -> bool:
-        if node.holds_gradients:
-            return True
-        if phase_of(node) == "after" or scope_of(node) is not None:
-            return False
-        # A module's gradients were made inside it, and nobody outside it may have read them.
-        return node.kind == "module" or bool(self._unread(node))
 
     def _passes(self, finding: Finding) -> bool:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
@@ -82,14 +69,8 @@ class Healing:
             return False
         if scope_of(node) is None and phase_of(node) == "forward":
             return False
-        unread = self._unread(node)
+        unread = self._ends.unread(node)
         if node not in self._partner:
             return bool(unread)
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
         return any(self._facts.value_pair(row)[0] in unread for row in apart)
-
-    def _unread(self, node: TreeNode) -> list[int]:
-        """The values that a node puts out and no recorded call reads."""
-        keys = self._tree.dump.values.keys
-        made = (value for value in range(*node.values) if keys[value].startswith("output"))
-        return [value for value in made if value not in self._read]

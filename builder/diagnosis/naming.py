@@ -233,6 +233,10 @@ class Naming:
         return self.ledger.open(maker, "introduced", reason, score)
 
     def _open_introduced(self, node: TreeNode, excess: Excess) -> Finding:
+        otherwise = self.changes.given_otherwise(node)
+        if otherwise:
+            given = self.facts.argument_reason(otherwise[0])
+            return self._with_evidence(self.ledger.open(node, "argument_differs", given), excess)
         before = self.facts.reads(node)
         code = "introduced_beyond" if before > self.facts.threshold else "introduced"
         reason = self.facts.score_reason(code, [excess.row])

@@ -54,10 +54,11 @@ def reads_behind_a_mask(case: Case) -> Finding | None:
 
 
 def has_another_argument(case: Case) -> Finding | None:
-    """The call itself was given another argument."""
-    if not case.rows.arguments:
+    """The call itself was given another argument, or a tensor that the other run does not give."""
+    given = case.rows.arguments or case.candidates.given_by_one_run(case.node)
+    if not given:
         return None
-    reason = case.facts.argument_reason(case.rows.arguments[0])
+    reason = case.facts.argument_reason(given[0])
     return case.ledger.open(case.node, "argument_differs", reason)
 
 
@@ -170,6 +171,10 @@ def introduces_a_difference(case: Case) -> Finding | None:
     """Inputs agree, outputs diverge: it begins here."""
     if not begins_here(case):
         return None
+    otherwise = case.candidates.given_otherwise(case.node)
+    if otherwise:
+        given = case.facts.argument_reason(otherwise[0])
+        return case.ledger.open(case.node, "argument_differs", given)
     reason = case.facts.score_reason("introduced", case.rows.outputs)
     before = case.facts.reads(case.node)
     return case.ledger.open(case.node, "introduced", {**reason, "input_score": before})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
@@ -101,12 +102,26 @@ class Changes:
         """
         if node.kind != "api" or node.direction != "forward":
             return []
-        comparison = self._facts.comparison
-        return [
+        return self._surplus_inputs(node)
+
+    def given_otherwise(self, node: TreeNode) -> list[int]:
+        """The rows of what any entry reads in one run alone, or of arguments that are not the same.
+
+        The last that is asked before one says that inputs agree: parameters and gradients that one
+        run lacks, and numbers of like meaning, as two masks.
+        """
+        facts = self._facts
+        return self._surplus_inputs(node) or [
             row
-            for row in self._facts.rows(node)
-            if comparison.is_surplus(row) and not comparison.is_output[row]
+            for row in facts.rows(node)
+            if not facts.comparison.is_output[row]
+            and are_written_otherwise(facts.ours[row], facts.theirs[row])
         ]
+
+    def _surplus_inputs(self, node: TreeNode) -> list[int]:
+        comparison = self._facts.comparison
+        rows = self._facts.rows(node)
+        return [r for r in rows if comparison.is_surplus(r) and not comparison.is_output[r]]
 
     def follow(self, node: TreeNode, partner: TreeNode) -> None:
         """Go along with a matched node: what the benchmark called before its partner is known."""

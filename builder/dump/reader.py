@@ -17,6 +17,7 @@ from builder.dump.joined_tensors import JoinedTensor
 from builder.dump.json_files import FormError, read_json
 from builder.dump.kernel_dump import read_kernels
 from builder.dump.kernel_files import is_iteration
+from builder.dump.passing_calls import PassingCall, read_passing
 from builder.dump.values import (
     Entry,
     Ranges,
@@ -31,6 +32,7 @@ from builder.errors import DumpError
 from msprobe_core.format import (
     CONSTRUCT_FILE,
     DEBUG_FILE,
+    FLOW_FILE,
     STACK_FILE,
     TENSOR_DIR,
     values_file,
@@ -109,7 +111,8 @@ class Dump:
     None without sketches. `parallel`, `optimizer`, `inputs` and `micro_batch` are what our own
     dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks;
     `broken` are the files of values that were found unreadable. `keeps_digits` tells of a compiler
-    that rounds a value to its format only where it writes it to memory.
+    that rounds a value to its format only where it writes it to memory. `passing` are the calls
+    that left no values, None where the dump does not tell of them.
     """
 
     path: Path
@@ -130,6 +133,7 @@ class Dump:
     joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     keeps_digits: bool = False
+    passing: dict[str, PassingCall] | None = None
 
     def tensor_finder(self) -> Callable[[str], str | JoinedTensor]:
         """A function that tells where the tensor behind a record's `data_name` lies."""
@@ -219,6 +223,7 @@ def read_dump(path: Path) -> Dump:
         micro_batch=head.micro_batch,
         sketch_version=head.sketch_version,
         keeps_digits=head.capture is not None and head.capture.keeps_digits,
+        passing=read_passing(path / FLOW_FILE),
     )
 
 

@@ -15,6 +15,7 @@ from msprobe_core.format import (
     CONSTRUCT_FILE,
     DEBUG_FILE,
     DUMP_FILE,
+    FLOW_FILE,
     STACK_FILE,
     parse_rank_dir,
     parse_step_dir,
@@ -22,7 +23,9 @@ from msprobe_core.format import (
 )
 
 # What a rank's folder holds beside its tensors.
-JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
+JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, FLOW_FILE, DEBUG_FILE)
+# Beyond this, a number stands for a folder whose own number another folder of its place has.
+TAKEN = 10**9
 Granularity = Literal["rank", "step", "root"]
 
 
@@ -95,8 +98,8 @@ def _classify(path: Path) -> SourceSet:
     ranks = _rank_sources(path, parse_step_dir(path.absolute().name) or 0)
     if ranks:
         return SourceSet(path, "step", ranks)
-    steps = sorted(
-        (number, child) for child in path.iterdir() if (number := _step_number(child)) is not None
+    steps = _numbered_apart(
+        [(n, child) for child in path.iterdir() if (n := _step_number(child)) is not None]
     )
     sources = tuple(source for number, child in steps for source in _rank_sources(child, number))
     if not sources:
@@ -127,8 +130,30 @@ def _rank_sources(step_dir: Path, step: int) -> tuple[Source, ...]:
         listed.append((rank.number or 0, child))
     return tuple(
         _source(step, number, child)
-        for number, child in sorted([*numbered, *_number_processes(processes, bool(numbered))])
+        for number, child in sorted(
+            [*_numbered_apart(numbered), *_number_processes(processes, bool(numbered))]
+        )
     )
+
+
+def _numbered_apart(folders: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
+    """Folders by their numbers, of which no two have one: `rank` beside `rank0`, `step01` beside
+    `step1` are other places.
+
+    The shortest name that has digits keeps the number. Another gets one that follows from its name
+    alone, so that it finds its like in the other run, and that no step or rank has of its own.
+    """
+    apart: dict[int, Path] = {}
+    for number, child in sorted(folders, key=lambda each: _plainest(each[1])):
+        free = number
+        while free in apart:
+            free += TAKEN * max(1, len(child.name) - len(apart[number].name))
+        apart[free] = child
+    return sorted(apart.items())
+
+
+def _plainest(folder: Path) -> tuple[bool, int, str]:
+    return not folder.name[-1].isdigit(), len(folder.name), folder.name
 
 
 def _source(step: int, rank: int, path: Path) -> Source:

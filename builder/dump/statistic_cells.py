@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Cell: TypeAlias = float | bool | str | None
 Floats: TypeAlias = NDArray[np.float64]
+# What stands beside a mask is the exponent of a softmax, a logarithm of a probability or such a
+# mask's own zeros: eˣ is off by the share by which x is off in units of 1, whatever x itself is.
+OWN_SCALE = 1.0
 
 
 def number_of(cell: Cell) -> float:
@@ -37,7 +40,8 @@ def scaled_difference(problem: Floats, benchmark: Floats, scale: Floats) -> Floa
     """|problem − benchmark| / scale, with the outcomes that a division cannot give.
 
     Equal values and non-finite values of the same kind give 0, a difference from a zero scale
-    and a value that is non-finite on one side only give infinity.
+    and a value that is non-finite on one side only give infinity. Where the scale is not finite
+    the benchmark itself is the scale, and OWN_SCALE at least.
     """
     with np.errstate(all="ignore"):
         difference = np.abs(problem - benchmark)
@@ -45,8 +49,9 @@ def scaled_difference(problem: Floats, benchmark: Floats, scale: Floats) -> Floa
         same = (problem == benchmark) | (np.isnan(problem) & np.isnan(benchmark))
         both_infinite = np.isinf(problem) & np.isinf(benchmark)
         finite_pair = np.isfinite(problem) & np.isfinite(benchmark)
-        # A finite statistic beside an infinite or NaN scale says nothing on its own.
-        ratio = np.where(np.isfinite(scale), ratio, 0.0)
+        # Beside an infinite or NaN scale a statistic has none but its own.
+        own = np.fmax(np.abs(benchmark), OWN_SCALE)
+        ratio = np.where(np.isfinite(scale), ratio, difference / own)
         ratio = np.where(finite_pair, ratio, np.inf)
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
         return np.asarray(np.where(same, 0.0, np.where(both_infinite, 1.0, ratio)))

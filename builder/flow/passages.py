@@ -19,7 +19,7 @@ from builder.flow.bounded import lead_bounded
 from builder.flow.constant_tensors import Constants, constants_of
 from builder.flow.constant_ways import lead_constants
 from builder.flow.cuts import Cuts
-from builder.flow.feeding import NOWHERE, Bools, Flow, Ints
+from builder.flow.feeding import NOWHERE, Flow, Ints
 from builder.flow.gradient_ways import lead_back
 from builder.flow.joins import Joins
 from builder.flow.made_of import (
@@ -37,6 +37,7 @@ from builder.flow.made_of import (
 )
 from builder.flow.open_ends import open_ends
 from builder.flow.passage_edges import PassageEdges, Reading
+from builder.flow.recorded_passages import recorded_edges
 from builder.flow.reshaped_flow import ReshapedFlow
 from builder.flow.scopes import Scopes
 from builder.flow.shared_runs import Unmade
@@ -48,24 +49,40 @@ _NEAR = 8  # calls in which the source of a part is looked for by its shape alon
 _FAR = 64  # calls before a reader among which the one without values that it reads is looked for
 
 
+ORDER, NUMBERS, RECORDED = range(3)
+"""How an edge is known: by shapes and the order of execution, by numbers, or the dump says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passages:
     """Edges from or to a call without values, or past one that nobody recorded; by execution order.
 
-    `told` says whether numbers tell it, or shapes and the order of execution alone. An edge
+    `told` says how it is known: ORDER, NUMBERS or RECORDED. An edge
     replaces the one that leads from `instead`, where there is one, straight to the same consumer.
     `value` is the index of what the consumer read, NOWHERE where it has left none.
     """
 
     producer: Ints
     consumer: Ints
-    told: Bools
+    told: Ints
     instead: Ints
     value: Ints
 
 
 def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
-    """What passed through unrecorded calls on one side."""
+    """What passed through unrecorded calls on one side: as the dump says, else as it seems."""
+    if flow.tree.dump.passing is not None:
+        return _listed(recorded_edges(flow), RECORDED)
+    return _listed(_inferred(flow, columns, forms), NUMBERS)
+
+
+def _listed(edges: PassageEdges, certain: int) -> Passages:
+    rows = sorted((c, p, i, *seen) for (p, c, i), seen in edges.found.items())
+    cells = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    return Passages(cells[1], cells[0], cells[3] * certain, cells[2], cells[4])
+
+
+def _inferred(flow: Flow, columns: Columns, forms: list[Form]) -> PassageEdges:
     ends = open_ends(flow, columns, forms)
     edges = PassageEdges(set(flow.producer.tolist()))
     constants = constants_of(flow, columns, forms)
@@ -76,9 +93,7 @@ def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
     lead_constants(constants, silent, ends.available, search.cut, search.origins)
     lead_through_single_joins(flow, silent)
     lead_back(flow, ends.calls, edges)
-    rows = sorted((c, p, i, *seen) for (p, c, i), seen in edges.found.items())
-    cells = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-    return Passages(cells[1], cells[0], cells[3] > 0, cells[2], cells[4])
+    return edges
 
 
 @dataclass(slots=True)

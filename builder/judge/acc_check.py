@@ -14,6 +14,7 @@ from builder.errors import InputError
 from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import Tree
 from builder.reasons import Reason
+from msprobe_core.format.csv_table import csv_records
 
 SCORES: Mapping[Verdict, float] = {"pass": 0.0, "warning": 0.5, "error": 1.0}
 _RESULT, _DETAILS = "accuracy_checking_result_", "accuracy_checking_details_"
@@ -76,13 +77,13 @@ def _judgement(verdict: Verdict, message: str) -> Judgement:
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            missing = [column for column in columns if column not in (reader.fieldnames or ())]
+            header, rows = csv_records(file)
+            missing = [column for column in columns if column not in header]
             if missing:
                 raise InputError(
                     f"{path}: has no column {missing[0]!r}", "give the tables of acc_check"
                 )
-            yield from reader
+            yield from rows
     except OSError as error:
         raise InputError(
             f"{path}: {error.strerror}", "keep both tables of acc_check beside each other"

@@ -16,6 +16,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
 from builder.compare.told_apart import told_by_elements
 from builder.dump.values import Record
+from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
@@ -37,6 +38,8 @@ _NO_RULES = frozenset(
         "empty_strided",
     )
 )
+# What one run alone has was compared with nothing: no error, and no pass.
+_ONE_SIDED = frozenset(("parameter_unmatched", "surplus", "unrecorded"))
 # Facts beside the rules: what the statistics do not show, and what is not compared.
 NOTES = frozenset(
     (
@@ -78,7 +81,7 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
     exempt = {node for node, name in names.items() if name in _NO_RULES}
     for row, reason in _row_reasons(comparison):
         if nodes[row] not in exempt:
-            verdict: Verdict = "warning" if reason["code"] == "parameter_unmatched" else "error"
+            verdict: Verdict = "warning" if reason["code"] in _ONE_SIDED else "error"
             judged[nodes[row]].add(verdict, reason)
     without = {node for node, name in names.items() if name in _NO_INPUT_RULES}
     _apply_input_rules(comparison, judged, exempt | without)
@@ -116,6 +119,7 @@ def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
         reasons += [(row, _difference(comparison, row, attribute)) for attribute in attributes]
     if comparison.mode == "md5":
         reasons += _checksums(comparison)
+    reasons += _one_sided(comparison)
     for row, text in comparison.unreadable.items():
         key = comparison.keys[row]
         reasons.append((row, {"code": "unreadable", "value": key, "error": text}))
@@ -136,11 +140,26 @@ def _difference(comparison: Comparison, row: int, attribute: str) -> Reason:
 def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
     reasons: list[tuple[int, Reason]] = []
     for row, (key, p, b) in enumerate(zip(comparison.keys, *comparison.records, strict=True)):
-        if comparison.is_surplus(row):
-            if key.startswith("parameters."):
-                reasons.append((row, {"code": "parameter_unmatched", "value": key}))
-        elif p.md5 is not None and b.md5 is not None and p.md5 != b.md5:
+        if p.md5 is not None and b.md5 is not None and p.md5 != b.md5:
             reasons.append((row, {"code": "checksum_differs", "value": key}))
+    return reasons
+
+
+def _one_sided(comparison: Comparison) -> list[tuple[int, Reason]]:
+    """Values, or all numbers of a value, that one run alone has."""
+    reasons: list[tuple[int, Reason]] = []
+    for row in comparison.surplus_rows():
+        key = comparison.keys[row]
+        is_ours = comparison.pairs.benchmark[row] == SURPLUS
+        if comparison.mode == "md5" and key.startswith("parameters."):
+            reasons.append((row, {"code": "parameter_unmatched", "value": key}))
+        else:
+            side = "problem" if is_ours else "benchmark"
+            reasons.append((row, {"code": "surplus", "value": key, "side": side}))
+    ours = comparison.statistics[0].recorded
+    for row in comparison.unrecorded:
+        side = "problem" if ours[:, row].any() else "benchmark"
+        reasons.append((row, {"code": "unrecorded", "value": comparison.keys[row], "side": side}))
     return reasons
 
 

@@ -6,14 +6,15 @@ names are entry names of the dumps, step and rank may be null for all of them.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from builder.errors import MappingError
-from builder.storage.whole_file import put_in_place
+from msprobe_core.format.file_lock import LockedError, locked
+from msprobe_core.format.whole_file import written_whole
 
 FILE_VERSION = 1
 SUFFIX = ".mapping.json"
@@ -67,9 +68,22 @@ def read_mapping(path: Path) -> list[MappedPair]:
     return content.pairs
 
 
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Hold a mapping file while it is read, changed and written; other processes wait.
+
+    Raises MappingError where another process does not let go of it.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path))
+        except LockedError:
+            raise MappingError(f"{path}: another process is writing it", "try again") from None
+        yield
+
+
 def write_mapping(path: Path, pairs: Sequence[MappedPair]) -> None:
     """Write a mapping file in one step, so that a reader sees the old or the new one."""
     content = msgspec.json.encode(_File(FILE_VERSION, list(pairs)))
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_bytes(msgspec.json.format(content, indent=2) + b"\n")
-    put_in_place(partial, path)
+    with written_whole(path) as beside:
+        beside.write_bytes(msgspec.json.format(content, indent=2) + b"\n")

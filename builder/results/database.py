@@ -58,9 +58,7 @@ from builder.results.stored_rows import (
     finding_of,
     graph_of,
     node_of,
-    pair_of,
     partners_of,
-    reasons_of,
     stack_of,
     state_of,
     with_measures,
@@ -148,17 +146,7 @@ class ResultDatabase:
 
     def summary(self) -> Summary:
         """The database as a whole, with one record for each step and rank."""
-        return Summary(
-            task=self.meta.get("task", "structure"),  # type: ignore[arg-type]
-            comparison=self.comparison,
-            tool_version=self.meta.get("tool_version", "unknown"),
-            created=self.meta.get("created", ""),
-            problem=self.meta.get("problem", ""),
-            benchmark=self.meta.get("benchmark"),
-            overflow_checked=bool(self.options.get("overflow_check")),
-            summary=reasons_of(self.meta.get("summary")),
-            pairs=[pair_of(rows, self.patches.graphs) for rows in self._stored.pairs.values()],
-        )
+        return self._stored.summary(self.patches.graphs)
 
     def pair(self, step: int, rank: int) -> PairGraphs:
         """Both graphs of a step and rank with their roots."""

@@ -130,28 +130,3 @@ def formats_told(extent: Extent) -> str | None:
         f"computes {formats.calls} in {formats.coarse}, the {other} run in {formats.fine}; "
         "the tolerance is that of the coarser"
     )
-
-
-def agreement_told(begin: str, extent: Extent | None) -> str:
-    """A sentence that begins with "no difference found", and what there is all the same.
-
-    >>> agreement_told("No difference found", Extent(None, None))
-    'No difference found'
-    """
-    if extent is None:
-        return begin
-    formats, largest = formats_told(extent), largest_told(extent)
-    return "; ".join(filter(None, (f"{begin}, {formats}" if formats else begin, largest)))
-
-
-def largest_told(extent: Extent) -> str | None:
-    """The largest error in a sentence; None where nothing was measured."""
-    largest = extent.largest
-    if largest is None:
-        return None
-    if largest.error == 0:
-        return "no value differs at all"
-    return (
-        f"the largest relative error is {100 * largest.error:.2g} %, in {largest.value} of "
-        f"{largest.name} (step {largest.step}, rank {largest.rank})"
-    )

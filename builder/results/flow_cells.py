@@ -15,13 +15,16 @@ from builder.results.opening import limit_time
 FlowIds: TypeAlias = tuple[Ints, Ints, Bools]
 """The ids of producers and consumers, and whether the dump says so."""
 
-PassageIds: TypeAlias = tuple[Ints, Ints, Bools, Ints, Ints]
-"""The ids of producers and consumers, whether numbers tell it, of whom an edge to the same consumer
-is needless, and the id of the value that was read; NOTHING where there is none.
+PassageIds: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints]
+"""The ids of producers and consumers, how it is known (2: the dump says so, 1: numbers tell it, 0:
+shape and order), of whom an edge to the same consumer is needless, and the id of the value that was
+read; NOTHING where there is none.
 """
+SAID = 2
 
 NO_FLOW: FlowIds = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-NO_PASSAGES: PassageIds = (*NO_FLOW, np.zeros(0, np.int64), np.zeros(0, np.int64))
+_NONE = np.zeros(0, np.int64)
+NO_PASSAGES: PassageIds = (_NONE, _NONE, _NONE, _NONE, _NONE)
 # Edges of this many nodes stay below the longest row that is read.
 _CHUNK = 8_192
 _MOST_NODES = 20_000_000
@@ -54,7 +57,7 @@ def read_passage_cells(cursor: sqlite3.Cursor, first: int, last: int) -> Passage
     if columns is None:
         return NO_PASSAGES
     producer, consumer, told, instead, value = columns
-    return producer, consumer, told > 0, instead, value
+    return producer, consumer, told, instead, value
 
 
 def _read(

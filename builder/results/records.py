@@ -9,6 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from builder.claim import Evidence
+
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
 from builder.compare.forgiveness import LetPassBy as LetPassBy
 from builder.compare.told_apart import ErrorOf as ErrorOf
@@ -63,7 +65,10 @@ class FirstOutput(msgspec.Struct, frozen=True, gc=False):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a database says about itself as a whole."""
+    """What a database says about itself as a whole.
+
+    `evidence` is what was compared in its pairs, and what was not; null where nobody kept it.
+    """
 
     task: Task
     comparison: bool
@@ -74,6 +79,7 @@ class Summary(msgspec.Struct, frozen=True):
     overflow_checked: bool
     summary: list[Reason]
     pairs: list[Pair]
+    evidence: Evidence | None
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
 import msgspec
 
+from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
 from builder.reasons import Reason, decode, sentence
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
 from builder.results.opening import connect, format_of
+from builder.results.shown_evidence import (
+    NO_STATE,
+    FileState,
+    evidence_of_file,
+    stored_evidence,
+)
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
 
@@ -66,9 +73,10 @@ class Suspect:
 class Diagnosis:
     """All suspects in order, the first to look at first, and what the comparison covered.
 
-    `differs_elsewhere`: no number differs, and yet nodes are rated error, as the summary says.
-    Where `refusal` has a text, the runs share too few calls for a beginning to be `named`.
-    `extent` tells how far apart runs are that agree; None where something diverges.
+    `evidence` is what was compared and what was not, None in files of earlier releases, `state`
+    what the graphs tell besides. Where `refusal` has a text, the runs share too few calls for a
+    beginning to be `named`. `extent` tells how far apart runs are that agree; None where something
+    diverges.
     """
 
     database: Path
@@ -82,9 +90,18 @@ class Diagnosis:
     findings: list[Suspect]
     worst: float | None
     comparable: bool
-    differs_elsewhere: bool = False
+    evidence: Evidence | None = None
+    state: FileState = NO_STATE
     values: dict[str, object] | None = None
     extent: Extent | None = None
+
+    @property
+    def claim(self) -> Claim:
+        """What may be said of the two runs, and on what evidence."""
+        heals = bool(self.named) and self.named[0].heals  # those stand behind all others
+        hidden = len(self.findings) - len(self.named)
+        state = replace(self.state, unnamed=hidden)
+        return claim(evidence_of_file(self.evidence, state), len(self.named), heals=heals)
 
     @property
     def refusal(self) -> str | None:
@@ -131,6 +148,7 @@ class Diagnosis:
                 **({} if self.values is None else {"values": self.values}),
             },
             "refusal": self.refusal,
+            "claim": claim_facts(self.claim),
             "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
             "findings": [{key: getattr(f, key) for key in keys} for f in self.named],
         }
@@ -169,6 +187,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
     summary = decode(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
+    lost = _lost(path, graphs)
     threshold = float(json.loads(meta.get("options", "{}")).get("threshold", THRESHOLD))
     return Diagnosis(
         database=path,
@@ -182,13 +201,14 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
             for g in graphs
             if g["status"] == "failed"
         ]
-        + _lost(path, graphs),
+        + lost,
         summary=[sentence(reason) for reason in summary],
         findings=_findings(connection, top),
         worst=max(worst, default=None),
         values=json.loads(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
-        differs_elsewhere=any(reason["code"] == "rated_error" for reason in summary),
+        evidence=stored_evidence(meta.get("evidence")),
+        state=_state(graphs, lost),
         extent=extent_of(connection, summary) if max(worst, default=1.0) <= threshold else None,
     )
 
@@ -203,6 +223,22 @@ def _lost(path: Path, graphs: list[sqlite3.Row]) -> list[dict[str, int | str]]:
         if told is not None:
             lost[graph["step"], graph["rank"]] = told
     return [{"step": step, "rank": rank, "error": told} for (step, rank), told in lost.items()]
+
+
+def _state(graphs: list[sqlite3.Row], lost: list[dict[str, int | str]]) -> FileState:
+    def places(status: str) -> dict[tuple[int, int], None]:
+        # A pair may have a row on either side, or on both.
+        return dict.fromkeys((g["step"], g["rank"]) for g in graphs if g["status"] == status)
+
+    gone = {(int(each["step"]), int(each["rank"])): None for each in lost}
+    compared = [g for g in graphs if g["status"] == "ok"]
+    return FileState(
+        failed={**places("failed"), **gone},
+        missing=places("missing"),
+        unmatched=sum(g["nodes"] - g["matched"] for g in compared),
+        divergent=sum(g["divergent"] for g in compared),
+        scored=any(g["worst"] is not None for g in compared),
+    )
 
 
 _FINDINGS = """

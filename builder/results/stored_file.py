@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -15,10 +15,12 @@ from sqlalchemy import Engine, Row, Select, case, inspect, literal, null, select
 from builder.match.manual_file import MappedPair
 from builder.results.cache import Cache
 from builder.results.engine import open_engine
-from builder.results.records import Side
+from builder.results.manual.patches import GraphChange
+from builder.results.records import Side, Summary
 from builder.results.schema import graph, meta
+from builder.results.shown_evidence import stored_evidence
 from builder.results.side_nodes import SideNodes
-from builder.results.stored_rows import object_of
+from builder.results.stored_rows import object_of, pair_of, reasons_of
 from builder.results.volumes import Volume, Volumes
 
 _MOST_PAIRS = 2  # per file: rows are asked for first, then what lists and searches read
@@ -120,6 +122,22 @@ class StoredFile:
         for row in self.graphs:
             pairs.setdefault((row.step, row.rank), []).append(row)
         return pairs
+
+    def summary(self, changes: Mapping[int, GraphChange]) -> Summary:
+        """The file as a whole, with what patches change of its graphs."""
+        meta = self.meta
+        return Summary(
+            task=meta.get("task", "structure"),  # type: ignore[arg-type]
+            comparison="benchmark" in meta,
+            tool_version=meta.get("tool_version", "unknown"),
+            created=meta.get("created", ""),
+            problem=meta.get("problem", ""),
+            benchmark=meta.get("benchmark"),
+            overflow_checked=bool(self.options.get("overflow_check")),
+            summary=reasons_of(meta.get("summary")),
+            pairs=[pair_of(rows, changes) for rows in self.pairs.values()],
+            evidence=stored_evidence(meta.get("evidence")),
+        )
 
     @cached_property
     def has_flow(self) -> bool:

@@ -11,6 +11,9 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import msgspec
+
+from builder.claim import Claim, Evidence
 from builder.diagnosis.communication import Link
 from builder.dump.sources import find_sources
 from builder.errors import InputError, OutputError
@@ -28,9 +31,13 @@ from builder.work.options import BuildOptions
 from builder.work.outcome import (
     PairOutcome,
     StoredFinding,
+    claim_on,
     decided_ties,
+    ends_facts,
+    evidence_of,
     notes_on,
     rated_errors,
+    whole_evidence,
 )
 from builder.work.pair import Instructions
 from builder.work.phases import Phase, PhaseEntered
@@ -45,7 +52,10 @@ Phases = Callable[[PhaseEntered], None]
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What a build made: the file, what became of each pair, and the findings in order."""
+    """What a build made: the file, what became of each pair, and the findings in order.
+
+    `evidence` is what may be claimed on: what was compared over all pairs, and what was not.
+    """
 
     path: Path
     mode: str
@@ -53,6 +63,13 @@ class BuildResult:
     missing: int
     findings: tuple[StoredFinding, ...]
     summary: tuple[Reason, ...]
+    evidence: Evidence
+    comparison: bool
+
+    @property
+    def claim(self) -> Claim:
+        """What may be said of the two runs."""
+        return claim_on(self.findings, self.evidence)
 
     @property
     def failed(self) -> tuple[PairOutcome, ...]:
@@ -139,6 +156,9 @@ def put_together(
         summary = _summary(plan, outcomes, request.is_comparison)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
         facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)
+        if request.is_comparison:
+            facts["evidence"] = msgspec.json.encode(evidence_of(outcomes)).decode()
+        facts |= ends_facts(outcomes)
         _write_whole(database, findings, links, facts)
         path = database.finish()
     except sqlite3.OperationalError as error:
@@ -156,6 +176,8 @@ def put_together(
         missing=len(plan.missing),
         findings=tuple(findings),
         summary=tuple(summary),
+        comparison=request.is_comparison,
+        evidence=whole_evidence(outcomes, [(gone.step, gone.rank) for gone in plan.missing]),
     )
 
 

@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 
 from builder.processes.interrupts import interrupts_held, leave_interrupts_to_parent
 from builder.processes.lifeline import Lifeline
+from builder.processes.own_imports import own_imports
 from builder.processes.second_process import CAN_FORK
 from builder.work.memory import affordable_workers, available_bytes
 from builder.work.outcome import PairOutcome
@@ -139,7 +140,7 @@ class _Processes(Generic[_Made]):
         process = _CONTEXT.Process(
             target=_attempt, args=(plan, self.work, self.share, sender, lifeline, watched)
         )
-        with interrupts_held():
+        with interrupts_held(), own_imports():
             process.start()
             started.append(process)
         sender.close()

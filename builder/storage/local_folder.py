@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from builder.errors import OutputError
 from builder.storage.folder import Item
-from builder.storage.whole_file import put_in_place
+from msprobe_core.format.whole_file import put_in_place
 
 
 class LocalFolder:

@@ -21,7 +21,6 @@ _NOTHING = "None"
 _NAN = "Nan"
 _RANKS = (".src", ".dst")  # of a collective: written otherwise than other numbers
 _BUILTIN = ("int", "float", "bool", "str")
-_FORMULA = frozenset("=+-@%\t\r＝＋－＠％")
 _TOKENS = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
 
 
@@ -98,19 +97,6 @@ def checksum_cell(record: Record) -> str:
 def holds_zeros(record: Record) -> bool:
     """Whether the statistics of a tensor say that it holds nothing but zeros."""
     return all(cell is not None and cell in (0, "0") for cell in (record.Max, record.Min))
-
-
-def is_formula(text: str) -> bool:
-    """Whether a spreadsheet may run a text: it begins like a formula and is no number."""
-    return text[:1] in _FORMULA and not _is_number(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.removesuffix("%"))
-    except ValueError:
-        return False
-    return True
 
 
 def _number(cell: float | bool | str | None) -> Cell:

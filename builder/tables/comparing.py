@@ -12,12 +12,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from builder.claim import Claim, Counted
 from builder.dump.matrices import read_matrices
 from builder.errors import BuilderError, InputError
 from builder.judge.extensions import load_extensions
 from builder.match.manual_file import MappedPair
 from builder.match.rollout_mapping import Backend
 from builder.match.tree import Tree, TreeNode
+from builder.reasons import Reason
 from builder.run.executor import LocalProcesses
 from builder.run.order import link_ranks, order_findings
 from builder.tables.cells import NO_PARTNER, Cell
@@ -28,7 +30,7 @@ from builder.tables.table_columns import MESSAGES, OWN, RESULT, SCORES, own_plac
 from builder.tables.value_table import ValueTable
 from builder.work.mapping_rules import check_rules, match_rules
 from builder.work.options import BuildOptions
-from builder.work.outcome import PairOutcome, StoredFinding
+from builder.work.outcome import PairOutcome, StoredFinding, claim_on, whole_evidence
 from builder.work.pair import Instructions, PairResult, work_on
 from builder.work.plan import Missing, PairPlan
 from builder.work.summary import outcome_of
@@ -60,12 +62,31 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class TablesResult:
-    """The files, what became of each pair, and where the problem run begins to differ."""
+    """The files, what became of each pair, and where the problem run begins to differ.
+
+    `helpers` are folders of processes beside the ranks, which nobody asked to compare.
+    """
 
     files: tuple[Path, ...]
     outcomes: tuple[TabledPair, ...]
     missing: tuple[Missing, ...]
     findings: tuple[StoredFinding, ...]
+    notes: tuple[Reason, ...] = ()
+    helpers: tuple[Path, ...] = ()
+
+    @property
+    def claim(self) -> Claim:
+        """What may be said of the two runs: a row that is rated error is a difference."""
+        missing = [(gone.step, gone.rank) for gone in self.missing]
+        evidence = whole_evidence(self.outcomes, missing)
+        if self.helpers:
+            beside = Counted("helpers", len(self.helpers), str(self.helpers[0]))
+            evidence = evidence.with_gaps(beside)
+        rated = [rows for o in self.outcomes if (rows := o.rated) is not None and rows.count]
+        if rated and all(each.code != "rated" for each in evidence.differences):
+            count = sum(rows.count for rows in rated)
+            evidence = evidence.with_differences(Counted("rated_rows", count, rated[0].name))
+        return claim_on(self.findings, evidence)
 
     @property
     def failed(self) -> tuple[PairOutcome, ...]:
@@ -149,10 +170,13 @@ def compare_into_tables(
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, len(plan.pairs), outcome)
+            progress(done, len(plan.pairs) + len(plan.broken), outcome)
 
+    lost = [TabledPair(b.pair.step, b.pair.rank, error=b.error) for b in plan.broken]
+    for outcome in lost:
+        report(outcome)
     work = TabledPairs(stems, instructions, options)
-    outcomes = LocalProcesses(options.build.workers).run(plan.pairs, work, report)
+    outcomes = lost + LocalProcesses(options.build.workers).run(plan.pairs, work, report)
     try:
         check_rules(rules, options.build, outcomes)
     except BuilderError:
@@ -167,7 +191,9 @@ def compare_into_tables(
         calls = {(o.step, o.rank): o.files[0] for o in outcomes if o.files}
         stem = output / f"diff_analyze_{time.time_ns()}"
         files.append(write_first_differences(stem, findings, calls))
-    return TablesResult(tuple(files), tuple(outcomes), plan.missing, tuple(findings))
+    return TablesResult(
+        tuple(files), tuple(outcomes), plan.missing, tuple(findings), plan.notes, plan.helpers
+    )
 
 
 @dataclass(frozen=True, slots=True)

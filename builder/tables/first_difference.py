@@ -14,13 +14,13 @@ import msgspec
 
 from builder.errors import OutputError
 from builder.reasons import sentence
-from builder.storage.whole_file import put_in_place
 from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.pairing import Place
 from builder.tables.row_order import Call
 from builder.tables.table_columns import CHECKSUMS, RESULT, STACK
 from builder.tables.value_table import ValueTable
 from builder.work.outcome import StoredFinding
+from msprobe_core.format.whole_file import written_whole
 
 _SHOWN = ("NPU max", "NPU min", "NPU mean", "NPU l2norm", CHECKSUMS[0])
 _PEER, _OPERATION = "NPU P2POp peer", "NPU P2POp op"
@@ -31,23 +31,19 @@ _raw_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 def write_calls(stem: Path, table: ValueTable) -> Path:
     """Write `<stem>.json`: by call, whether its outputs agree, and its rows."""
     path = Path(f"{stem}.json")
-    partial = Path(f"{path}.partial")
     encode = json.JSONEncoder(ensure_ascii=False, indent=1).encode
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("w", encoding="utf-8") as file:
+        with written_whole(path) as beside, beside.open("w", encoding="utf-8") as file:
             file.write("{")
             for number, (name, content) in enumerate(_calls(table)):
                 comma = "," if number else ""
                 file.write(f"{comma}\n{json.dumps(name, ensure_ascii=False)}: {encode(content)}")
             file.write("\n}\n")
-        put_in_place(partial, path)
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written ({error.strerror})", "choose another -o"
         ) from error
-    finally:
-        partial.unlink(missing_ok=True)
     return path
 
 
@@ -70,7 +66,9 @@ def write_first_differences(
         }
         by_rank.setdefault(f"rank_{finding.rank}", []).append(named)
     path = Path(f"{stem}.json")
-    path.write_text(json.dumps(by_rank, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with written_whole(path) as beside:
+        text = json.dumps(by_rank, indent=2, ensure_ascii=False)
+        beside.write_text(text + "\n", encoding="utf-8")
     return path
 
 

@@ -22,6 +22,7 @@ from builder.tables.table_columns import (
     STATISTICS_MEASURES,
     TENSOR_MEASURES,
 )
+from msprobe_core.format.csv_table import csv_rows
 
 _NAME, _OTHER_NAME = "NPU Name", "Bench Name"
 _MEASURES = (*STATISTICS_MEASURES, *TENSOR_MEASURES, *CHECKSUMS)
@@ -156,7 +157,7 @@ def _read(file: Path) -> Iterator[Sequence[Cell]]:
         if file.suffix == ".csv":
             csv.field_size_limit(1 << 30)  # a stack is longer than the usual limit
             with file.open(encoding="utf-8", newline="") as lines:
-                yield from csv.reader(lines)
+                yield from csv_rows(lines)
             return
         from openpyxl import load_workbook
 

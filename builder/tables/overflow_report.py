@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from builder.claim import Claim, Counted, Evidence, claim
+from builder.compare.statistics import element_count
 from builder.diagnosis.communication import link, messages
 from builder.dump.json_files import read_json
 from builder.dump.reader import dump_file, read_dump, read_stacks
@@ -24,9 +26,10 @@ from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_val
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.run.executor import LocalProcesses
-from builder.work.outcome import PairOutcome
+from builder.work.outcome import PairOutcome, whole_evidence
 from builder.work.plan import PairPlan, plan_single
 from msprobe_core.format import STACK_FILE
+from msprobe_core.format.whole_file import written_whole
 
 # Nodes of all ranks have numbers of their own: this many for each rank.
 _NODES_OF_A_RANK = 1 << 32
@@ -79,6 +82,11 @@ class OverflowResult:
         """Whether any rank had statistics."""
         return any(rank.has_values for rank in self.ranks)
 
+    @property
+    def claim(self) -> Claim:
+        """What may be said of the dump: a rank that could not be read may hold anything."""
+        return claim(whole_evidence(self.ranks, ()), len(self.causes))
+
 
 def check_overflow(
     dump: Path,
@@ -90,7 +98,8 @@ def check_overflow(
     Raises DumpError when there is no dump and OutputError when nothing can be written.
     """
     plan = plan_single(find_sources(dump))
-    checked = LocalProcesses(workers).run(plan.pairs, _Check(), _unreported)
+    lost = [CheckedRank(b.pair.step, b.pair.rank, error=b.error) for b in plan.broken]
+    checked = lost + LocalProcesses(workers).run(plan.pairs, _Check(), _unreported)
     ranks = sorted(checked, key=lambda r: (r.step, r.rank))
     causes = _first_causes(ranks)
     file = _write(output, causes) if causes else None
@@ -149,7 +158,23 @@ def _check(plan: PairPlan) -> CheckedRank:
         cause=reported,
         dirty=frozenset(dirty),
         has_values=has_values(tree),
+        evidence=_looked_at(tree),
     )
+
+
+def _looked_at(tree: Tree) -> Evidence:
+    """How many values have statistics that would show NaN or infinity, and which have none."""
+    dump = tree.dump
+    seen = sum(record.Max is not None for record in dump.values.records)
+    owner = {i: node.name for node in tree.in_order for i in range(*node.values)}
+    silent = [
+        f"{owner.get(i, '')}.{dump.values.keys[i]}"
+        for i, record in enumerate(dump.values.records)
+        if record.dtype is not None and record.Max is None and element_count(record.shape)
+        if not (record.unwritten or record.fused)
+    ]
+    gaps = (Counted("no_statistics", len(silent), silent[0]),) if silent else ()
+    return Evidence((Counted("looked_at", seen),) if seen else (), gaps)
 
 
 def _shown(tree: Tree, node: TreeNode) -> dict[str, Any]:
@@ -229,7 +254,9 @@ def _write(output: Path, causes: Sequence[FoundCause]) -> Path:
     path = output / f"anomaly_analyze_{time.time_ns()}.json"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(by_rank, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        with written_whole(path) as beside:
+            text = json.dumps(by_rank, indent=2, ensure_ascii=False)
+            beside.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written ({error.strerror})", "choose another -o"

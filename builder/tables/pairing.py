@@ -6,13 +6,14 @@ order, since a benchmark often ran on other devices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.dump.reader import dump_file, is_debug_file
 from builder.dump.sources import Source, SourceSet, find_sources
 from builder.errors import DumpError, InputError
-from builder.work.plan import Missing, PairPlan, plan_pairs
+from builder.reasons import Reason
+from builder.work.plan import Broken, Missing, PairPlan, plan_pairs
 from msprobe_core.format import DEBUG_FILE, DUMP_FILE, parse_rank_dir
 
 Place = tuple[int, int]
@@ -22,13 +23,17 @@ Place = tuple[int, int]
 class TablePlan:
     """The pairs, the name of each one's table without its time, and what only one side has.
 
-    `of_files` tells that two files were given in place of folders.
+    `of_files` tells that two files were given in place of folders; `broken` are pairs of which a
+    side lost its values, `helpers` the folders of processes beside the ranks, which are left out.
     """
 
     pairs: tuple[PairPlan, ...]
     missing: tuple[Missing, ...]
     names: dict[Place, Path]
     of_files: bool
+    broken: tuple[Broken, ...] = ()
+    notes: tuple[Reason, ...] = ()
+    helpers: tuple[Path, ...] = ()
 
 
 def plan_tables(problem: Path, benchmark: Path) -> TablePlan:
@@ -49,7 +54,8 @@ def plan_tables(problem: Path, benchmark: Path) -> TablePlan:
     sides = find_sources(problem), find_sources(benchmark)
     for side in sides:
         _check_processes(side)
-    return _plan_folders(*map(_ranks_alone, sides))
+    helpers = [s.path for side in sides for s in side.sources if s.rank < 0]
+    return replace(_plan_folders(*map(_ranks_alone, sides)), helpers=tuple(helpers))
 
 
 def _plan_files(problem: Path, benchmark: Path) -> TablePlan:
@@ -73,7 +79,7 @@ def _plan_folders(problem: SourceSet, benchmark: SourceSet) -> TablePlan:
         tag = "" if problem.granularity == "rank" else f"_{pair.problem.name}"
         above = Path(f"step{pair.step}") if problem.granularity == "root" else Path()
         names[pair.step, pair.rank] = above / f"{stem}{tag}"
-    return TablePlan(plan.pairs, plan.missing, names, of_files=False)
+    return TablePlan(plan.pairs, plan.missing, names, False, plan.broken, plan.notes)
 
 
 def _stem(file: Path) -> str:

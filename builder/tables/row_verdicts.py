@@ -52,7 +52,8 @@ _ATTRIBUTES = {
     "value": "error: The scalar parameters of NPU and Bench are inconsistent.",
 }
 # What a reader should know beside the rules stands among the reasons: it is no verdict on a value.
-_NO_MESSAGE = NOTES | {"measure"}
+# Of what one run alone has the row says itself which of them has it.
+_NO_MESSAGE = NOTES | {"measure", "surplus"}
 _SIDES = ("NPU", "Bench")
 # Buffers that something else fills later hold whatever was there.
 _UNINITIALISED = ("empty", "new_empty")

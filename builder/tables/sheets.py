@@ -5,7 +5,8 @@ A table with more rows than a file or a sheet takes is cut into parts.
 
 from __future__ import annotations
 
-import csv
+import io
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import OutputError
-from builder.storage.whole_file import put_in_place
-from builder.tables.cells import Cell, is_formula
+from builder.tables.cells import Cell
+from msprobe_core.format.csv_table import CsvTable
+from msprobe_core.format.whole_file import put_in_place
 
 if TYPE_CHECKING:
     from builder.tables.plain_sheet import PlainSheet
@@ -39,17 +41,26 @@ def write_csv(stem: Path, header: Sequence[str], rows: Rows) -> list[Path]:
     parts: list[Path] = []
     with _writing(stem, parts):
         for part in _parts(rows, CSV_ROWS):
-            parts.append(Path(f"{stem}_part_{len(parts) + 1}.csv{_PARTIAL}"))
+            parts.append(_beside(Path(f"{stem}_part_{len(parts) + 1}.csv")))
             with parts[-1].open("w", encoding="utf-8", newline="") as file:
-                lines = csv.writer(file, lineterminator="\n")
-                lines.writerow(header)
-                lines.writerows(map(_harmless, part))
-        finals = [path.with_suffix("") for path in parts]
-        if len(parts) == 1:
-            finals = [Path(f"{stem}.csv")]
+                table = CsvTable(file)
+                table.row(header)
+                table.rows(part)
+        tails = [f"_part_{number}" for number, _ in enumerate(parts, 1)]
+        finals = [Path(f"{stem}{tail if len(parts) > 1 else ''}.csv") for tail in tails]
         for path, final in zip(parts, finals, strict=True):
             put_in_place(path, final)
     return finals
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A whole table as text, with the mark that tells spreadsheets that it is UTF-8."""
+    text = io.StringIO()
+    text.write("\ufeff")
+    table = CsvTable(text, lineterminator="\r\n")
+    table.row(header)
+    table.rows(rows)
+    return text.getvalue()
 
 
 def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> Path:
@@ -63,7 +74,8 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
 
     from builder.tables.plain_sheet import PlainSheet
 
-    partial, final = Path(f"{stem}.xlsx{_PARTIAL}"), Path(f"{stem}.xlsx")
+    final = Path(f"{stem}.xlsx")
+    partial = _beside(final)
     with _writing(stem, [partial]):
         # Rows go to the disk as they come; a name is no link and a text no formula.
         book = Workbook(str(partial), {"constant_memory": True})
@@ -84,10 +96,9 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
     return final
 
 
-def _harmless(row: Sequence[Cell]) -> list[Cell]:
-    # A csv says of no cell that it is a text: whatever a spreadsheet may run is quoted, in every
-    # column. In a workbook a text is a text.
-    return [f"'{cell}" if type(cell) is str and is_formula(cell) else cell for cell in row]
+def _beside(final: Path) -> Path:
+    # Two commands of the same second name their tables alike.
+    return final.with_name(f".{final.name}.{secrets.token_hex(6)}{_PARTIAL}")
 
 
 def _parts(rows: Rows, most: int) -> Iterator[Rows]:

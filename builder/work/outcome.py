@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from builder.claim import NO_EVIDENCE, Claim, Counted, Evidence, claim, together
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
+from builder.diagnosis.end_results import MOST, NONE_APART, EndsApart
 from builder.flow.weights import WeightPrints
 from builder.reasons import Reason
 
@@ -36,6 +38,11 @@ class StoredFinding:
     line: str | None = None
     kinds: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+
+    @property
+    def heals(self) -> bool:
+        """Whether all that its step puts out agrees: another way to the same result."""
+        return any(reason["code"] == "heals" for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +85,13 @@ class PairOutcome:
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two; `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
-    the calls in which rounding decided what was picked; `sightings` are nodes that show what a
+    the calls in which rounding decided what was picked, `untold` of those in which nothing tells
+    whether it did; `sightings` are nodes that show what a
     finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
-    of its findings is left behind; `late` and `tolerated` are
-    for the next step to look at; `graphs`, `messages` and `weights` (by `readers`) stand in the
-    order problem, benchmark. Of
+    of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
+    parameters that differ by more than rounding, whatever findings there are; `late` and
+    `tolerated` are for the next step to look at; `evidence` is what a claim on the pair may rest
+    on; `graphs`, `messages` and `weights` (by `readers`) stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
     by an assumed layout, how many set aside by reason, and where each rank of the problem stands.
     """
@@ -103,6 +112,7 @@ class PairOutcome:
     unfit: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
@@ -110,6 +120,7 @@ class PairOutcome:
     findings: tuple[StoredFinding, ...] = ()
     sightings: tuple[StoredSighting, ...] = ()
     heals: bool = False
+    ends: EndsApart = NONE_APART
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()
@@ -120,12 +131,47 @@ class PairOutcome:
     values: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[str, int] = field(default_factory=dict)
     coordinates: Mapping[int, str] = field(default_factory=dict)
+    evidence: Evidence = NO_EVIDENCE
 
 
-def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:
-    """One note on all calls in which rounding decided what was picked."""
+def evidence_of(outcomes: Iterable[PairOutcome]) -> Evidence:
+    """What all pairs rest on together, but for the pairs that are not there."""
+    done = [outcome for outcome in outcomes if outcome.error is None]
+    aside = Counted("set_aside", sum(sum(o.set_aside.values()) for o in done))
+    untold = [Counted("untold", len(o.untold), o.untold[0]) for o in done if o.untold]
+    return together(o.evidence for o in done).with_gaps(aside).with_differences(*untold)
+
+
+def whole_evidence(outcomes: Sequence[PairOutcome], missing: Iterable[tuple[int, int]]) -> Evidence:
+    """The same with what was not compared at all; `missing` are steps and ranks of one run."""
+    failed = [(o.step, o.rank) for o in outcomes if o.error is not None]
+    alone = sum(o.unmatched_problem + o.unmatched_benchmark for o in outcomes)
+    return evidence_of(outcomes).with_gaps(
+        *place_gaps(failed, missing), Counted("unmatched", alone)
+    )
+
+
+def claim_on(findings: Sequence[StoredFinding], evidence: Evidence) -> Claim:
+    """What may be said of two runs; findings that heal stand behind all others."""
+    return claim(evidence, len(findings), heals=bool(findings) and findings[0].heals)
+
+
+def place_gaps(
+    failed: Iterable[tuple[int, int]], missing: Iterable[tuple[int, int]]
+) -> list[Counted]:
+    """The steps and ranks that failed, and those that one run alone has."""
+    places = [("failed", place) for place in failed] + [("only_in", place) for place in missing]
+    return [Counted(code, 1, f"step {step} rank {rank}") for code, (step, rank) in places]
+
+
+def decided_ties(outcomes: Sequence[PairOutcome]) -> list[Reason]:
+    """One note on all calls in which rounding decided what was picked, one where it may have."""
     names = [name for outcome in outcomes for name in outcome.ties]
-    return [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
+    said: list[Reason] = [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
+    untold = [name for outcome in outcomes for name in outcome.untold]
+    if untold:
+        said.append({"code": "untold_choices", "name": untold[0], "count": len(untold)})
+    return said
 
 
 def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
@@ -143,7 +189,25 @@ def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
 
 def _is_explained(outcome: PairOutcome) -> bool:
     ours, theirs = outcome.precision or ("", "")
-    return ours != theirs or bool(outcome.ties)
+    return ours != theirs or bool(outcome.ties or outcome.untold)
+
+
+def ends_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:
+    """What the file says of end results that differ beyond rounding, as `ends` of its `meta`.
+
+    `count` of all pairs, and the worst of each pair with its step and rank, the worst first;
+    nothing where none differs.
+    """
+    apart = [outcome for outcome in outcomes if outcome.ends.count]
+    if not apart:
+        return {}
+    worst = [
+        {"step": outcome.step, "rank": outcome.rank, **asdict(end)}
+        for outcome in apart
+        for end in outcome.ends.worst
+    ]
+    worst.sort(key=lambda end: -end["score"])
+    return {"ends": {"count": sum(o.ends.count for o in apart), "worst": worst[:MOST]}}
 
 
 def notes_on(outcomes: Sequence[PairOutcome]) -> list[Reason]:

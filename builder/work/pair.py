@@ -23,6 +23,7 @@ from builder.judge.verdict import Judgement, judge
 from builder.match.frameworks.alike import comparable_parts
 from builder.match.frameworks.recomputation import without_wrappers
 from builder.match.nodes import MatchRules, match_trees
+from builder.match.passing_places import place_passing
 from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
@@ -152,10 +153,12 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     enter("reading")
     recorded = without_wrappers(read_dump(plan.problem))
     other = None if plan.benchmark is None else without_wrappers(read_dump(plan.benchmark))
+    place_passing(recorded, other)
     give_places(recorded, other)
     problem = build_tree(recorded)
     if other is None:
         return ComparedPair(plan, problem, overflow=(overflow_levels(problem), []))
+    place_passing(other, recorded)
     give_places(other, recorded)
     notes: tuple[str, ...] = ()
     levels: list[str | None] | None = None

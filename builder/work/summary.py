@@ -8,12 +8,14 @@ from typing import Protocol, TypedDict
 
 import numpy as np
 
+from builder.claim import Counted
 from builder.compare.comparison import Comparison
 from builder.compare.modes import mode_of, unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.change_kinds import Sighting, kinds_of
 from builder.diagnosis.communication import Message, messages
+from builder.diagnosis.end_results import EndsApart, ends_apart
 from builder.diagnosis.finding import Finding
 from builder.flow.weights import (
     WeightPrints,
@@ -29,6 +31,7 @@ from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
 from builder.reasons import Reason
+from builder.work.evidence import pair_evidence
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
@@ -73,6 +76,11 @@ def outcome_of(
     nodes = problem.tree.in_order
     rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
     wrong = sorted(n for n in rated if not _is_of_other_kernel(nodes[n], result.judgements[n]))
+    told_otherwise = comparison.precision[0] != comparison.precision[1] or result.walked.ties
+    first = nodes[wrong[0]].name if wrong else ""
+    rated_error = Counted("rated", 0 if told_otherwise else len(wrong), first)
+    ends = _ends(result.pair)
+    apart_ends = _told_ends(ends, instructions.options.threshold)
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -89,6 +97,7 @@ def outcome_of(
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
+        untold=tuple(node.name for node in result.walked.untold),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
@@ -99,13 +108,35 @@ def outcome_of(
             for one in result.walked.sightings
         ),
         heals=result.walked.heals,
+        ends=ends,
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison),
+        evidence=pair_evidence(
+            comparison,
+            (plan.step, plan.rank),
+            instructions.options.threshold,
+            (rated_error, apart_ends),
+        ),
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _told_ends(ends: EndsApart, threshold: float) -> Counted:
+    """The end results that differ by more than rounding: by so much that they diverge, or not."""
+    if not ends.count:
+        return Counted("ends", 0)
+    worst = ends.worst[0]
+    code = "ends" if worst.score > threshold else "ends_close"
+    return Counted(code, ends.count, f"{worst.value} of {worst.name}")
+
+
+def _ends(pair: ComparedPair) -> EndsApart:
+    if pair.comparison is None or pair.flows is None:
+        return EndsApart()
+    return ends_apart(pair.comparison, pair.flows[0])
 
 
 class _HandedWeights(TypedDict, total=False):

@@ -29,7 +29,7 @@ def passage_columns(side: Placed, passages: Passages) -> tuple[Full, Sparse]:
     full: Full = {
         "consumer": ids[passages.consumer].tolist(),
         "producer": ids[passages.producer].tolist(),
-        "told": passages.told.astype(np.int64).tolist(),
+        "told": passages.told.tolist(),
     }
     instead = np.where(passages.instead == NOWHERE, NOWHERE, ids[passages.instead])
     value = np.where(passages.value == NOWHERE, NOWHERE, passages.value + side.value_base)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import OutputError
-from builder.storage.whole_file import put_in_place
 from builder.write.tables import IDS, INDEXES, TABLES, VIEW
+from msprobe_core.format.whole_file import put_in_place
 
 SUFFIX = ".vis.db"
 _PARTIAL = ".partial"
@@ -194,5 +194,8 @@ def _reserve(folder: Path, stem: str) -> Path:
             partial = final.with_name(final.name + _PARTIAL)
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
+            continue
+        if final.exists():  # another build ended between the two looks
+            partial.unlink(missing_ok=True)
             continue
         return final

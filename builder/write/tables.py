@@ -185,7 +185,7 @@ PASSAGE = TableSpec(
     (
         "consumer INTEGER NOT NULL",
         "producer INTEGER NOT NULL",
-        "told INTEGER NOT NULL",  # 1 where numbers tell it, 0 where shape and order do
+        "told INTEGER NOT NULL",  # 2: the dump says so, 1: numbers tell it, 0: shape and order
         "instead INTEGER",  # whose edge to the same consumer this one makes needless
         "value INTEGER",  # the record that the consumer read; null where it has left none
     ),

@@ -13,11 +13,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from builder.storage.whole_file import put_in_place
 from builder.work.outcome import PairOutcome
 from builder.write.part import Label
 from builder.write.result_writer import Database, insert_rows, volumes_of
 from builder.write.tables import INDEXES, VOLUME
+from msprobe_core.format.whole_file import put_in_place
 
 _FILE = ".volume.db"
 

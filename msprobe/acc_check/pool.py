@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
 from builder.errors import InputError
+from builder.processes.own_imports import own_imports
 from msprobe.acc_check.plan import Call
 from msprobe.acc_check.rows import BLANK, CallRow
 from msprobe.acc_check.worker import Ready, Refused, Setup, work
@@ -135,7 +136,8 @@ class _Worker:
         self._process = _CONTEXT.Process(
             target=self._target, args=(theirs, self._number, self._setup), daemon=True
         )
-        self._process.start()
+        with own_imports():
+            self._process.start()
         theirs.close()
 
     def _received(self) -> object:

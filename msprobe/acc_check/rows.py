@@ -15,6 +15,7 @@ from pathlib import Path
 
 from builder.errors import InputError
 from msprobe.acc_check.columns import MEASURE_COLUMNS
+from msprobe_core.format.csv_table import CsvTable, csv_records
 
 BLANK = " "
 RESULT_HEADER = ("API name", "Forward Test Success", "Backward Test Success", "Message")
@@ -69,7 +70,14 @@ class Tables:
     def create(cls, folder: Path, stamp: str, decimals: int) -> Tables:
         """New tables with their headers in a folder that is made if need be."""
         folder.mkdir(parents=True, exist_ok=True)
-        tables = cls(folder / f"{_RESULT}{stamp}.csv", folder / f"{_DETAILS}{stamp}.csv", decimals)
+        while True:
+            result = folder / f"{_RESULT}{stamp}.csv"
+            try:
+                result.touch(exist_ok=False)
+                break
+            except FileExistsError:  # of a run that began in the same second
+                stamp = f"{int(stamp) + 1:014d}"
+        tables = cls(result, folder / f"{_DETAILS}{stamp}.csv", decimals)
         _write(tables.result, [RESULT_HEADER], new=True)
         _write(tables.details, [DETAILS_HEADER], new=True)
         return tables
@@ -112,8 +120,8 @@ def read_table(path: Path, header: Sequence[str]) -> list[dict[str, str]]:
     """The rows of a table; raises InputError naming what is missing."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, restval=""))
-            columns = rows[0].keys() if rows else _first_line(path)
+            columns, found = csv_records(file)
+            rows = list(found)
     except FileNotFoundError:
         raise InputError(f"{path}: missing", "give the path of a table of acc_check") from None
     except IsADirectoryError:
@@ -128,15 +136,10 @@ def read_table(path: Path, header: Sequence[str]) -> list[dict[str, str]]:
     return rows
 
 
-def _first_line(path: Path) -> list[str]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return next(csv.reader(file), [])
-
-
 def _write(path: Path, rows: Iterable[Sequence[str]], *, new: bool = False) -> None:
     # The mark at the beginning makes spreadsheets read the Chinese headers.
     with path.open("w" if new else "a", encoding="utf-8-sig" if new else "utf-8", newline="") as f:
-        csv.writer(f).writerows(rows)
+        CsvTable(f, lineterminator="\r\n").rows(rows)
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

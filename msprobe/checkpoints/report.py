@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any
 from msprobe.checkpoints.checkpoint_comparison import CheckpointComparison, Row
 from msprobe.checkpoints.parameter import Parameter
 from msprobe.checkpoints.result_files import table_of
+from msprobe_core.format.csv_table import CsvTable
+from msprobe_core.format.whole_file import written_whole
 
 COLUMNS = (
     "parameter",
@@ -32,11 +33,16 @@ COLUMNS = (
 
 def write(result: CheckpointComparison, path: Path) -> None:
     """Write both files: {parameter: {l2, cos, numel, shape}} and one line for every parameter."""
-    path.write_text(json.dumps(_as_json(result), indent=4, allow_nan=False), encoding="utf-8")
-    with table_of(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(_line(row) for row in result.rows)
+    with written_whole(path) as beside:
+        text = json.dumps(_as_json(result), indent=4, allow_nan=False)
+        beside.write_text(text, encoding="utf-8")
+    with (
+        written_whole(table_of(path)) as beside,
+        beside.open("w", newline="", encoding="utf-8") as file,
+    ):
+        table = CsvTable(file)
+        table.row(COLUMNS)
+        table.rows(_line(row) for row in result.rows)
 
 
 def text(result: CheckpointComparison, top: int = 10) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
     from builder import BuildResult
+    from builder.claim import Claim
     from builder.work.outcome import PairOutcome, StoredFinding
 
 
@@ -28,15 +29,17 @@ def print_summary(result: BuildResult, *, comparison: bool) -> None:
     for reason in result.summary:
         print(f"note: {sentence(reason)}")
     if comparison:
-        print(f"begins: {beginning(result.findings, outcomes)}")
+        print(f"begins: {beginning(result.findings, outcomes, result.claim)}")
     print(f"file: {address_of(result.path)}")
 
 
-def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> str:
-    """The first finding in one line, or why there is none and what was not compared."""
+def beginning(
+    findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome], claim: Claim
+) -> str:
+    """The first finding in one line, or what may be said without one."""
+    from builder.claim import told
     from builder.reasons import sentence
     from builder.results.certainty import refusal
-    from builder.work.outcome import rated_errors
 
     refused = refusal(outcomes, sum(outcome.error is None for outcome in outcomes))
     if refused is not None and any(outcome.compared for outcome in outcomes):
@@ -45,21 +48,13 @@ def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]
         first = findings[0]
         why = "; ".join(sentence(reason) for reason in first.reasons)
         return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
-    if not any(outcome.compared for outcome in outcomes):
-        return "unknown: no values were compared"
-    rated = rated_errors(outcomes)
-    if rated:
-        return sentence(rated[0])
-    matched = sum(o.matched for o in outcomes)
-    alone = sum(o.unmatched_problem + o.unmatched_benchmark for o in outcomes)
-    if alone:
-        return f"no difference found in {matched} pairs of nodes; {alone} nodes have no partner"
-    return "no difference found"
+    return told(claim)
 
 
 def exit_code(result: BuildResult) -> Exit:
-    """What a build ends with."""
+    """What a build ends with; one of a single run compares nothing."""
     if result.failed:
         return Exit.FAILED_PAIRS
-    nothing = any(reason["code"] == "nothing_comparable" for reason in result.summary)
-    return Exit.NOTHING_COMPARABLE if nothing else Exit.DONE
+    if not result.comparison:
+        return Exit.DONE
+    return exit_of(result.claim)

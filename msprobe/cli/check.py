@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.cli.merge_flags import add_size_flags, merge_options
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
-    from builder.ranks.checks.self_check import CheckFinding
+    from builder.ranks.checks.self_check import Checked
 
 SUMMARY = "hold the ranks of one parallel run against each other; no benchmark is needed"
 _SHOWN = 20
@@ -30,18 +30,28 @@ def run(options: argparse.Namespace) -> Exit:
     from builder.dump.sources import find_sources
     from builder.ranks.checks.self_check import check_dump
 
-    findings = check_dump(find_sources(options.dump), merge_options(options).problem)
+    checked = check_dump(find_sources(options.dump), merge_options(options).problem)
     if options.json:
-        listed = [asdict(finding) for finding in findings]
-        print(json.dumps({"version": 1, "dump": str(options.dump), "findings": listed}, indent=1))
+        from builder.claim import claim_facts
+
+        facts = {
+            "version": 1,
+            "dump": str(options.dump),
+            "claim": claim_facts(checked.claim, "ranks"),
+            "findings": [asdict(finding) for finding in checked.findings],
+        }
+        print(json.dumps(facts, indent=1))
     else:
-        print("\n".join(_report(options.dump, findings)))
-    return Exit.DIVERGED if findings else Exit.DONE
+        print("\n".join(_report(options.dump, checked)))
+    return Exit.DIVERGED if checked.findings else exit_of(checked.claim)
 
 
-def _report(dump: Path, findings: list[CheckFinding]) -> list[str]:
+def _report(dump: Path, checked: Checked) -> list[str]:
+    from builder.claim import told
+
+    findings = checked.findings
     if not findings:
-        return [f"{dump}: the ranks agree wherever they should"]
+        return [f"{dump}: {told(checked.claim, 'ranks')}"]
     lines = [f"{dump}: {len(findings)} findings; look here first:"]
     for place, finding in enumerate(findings[:_SHOWN], 1):
         lines += [f"{place}. {finding.node} (step {finding.step})", f"   {finding.text}"]

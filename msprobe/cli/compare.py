@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msprobe.cli.build_summary import beginning
 from msprobe.cli.dump_flags import add_naming, add_sides, add_tensor_log, add_workers, naming
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
 
@@ -250,7 +250,7 @@ def print_summary(result: TablesResult) -> None:
     for outcome in result.outcomes:
         for note in outcome.notes:
             print(f"note: step {outcome.step} rank {outcome.rank}: {note}")
-    for reason in notes_on(result.outcomes):
+    for reason in (*result.notes, *notes_on(result.outcomes)):
         print(f"note: {sentence(reason)}")
     if not result.compared_values and not result.failed:
         print("note: no value of one run could be compared with one of the other; dump both with")
@@ -263,7 +263,7 @@ def print_summary(result: TablesResult) -> None:
 def _beginning(result: TablesResult) -> str:
     rated = [each.rated for each in result.outcomes if each.rated is not None and each.rated.count]
     if not rated or result.findings:
-        return beginning(result.findings, result.outcomes)
+        return beginning(result.findings, result.outcomes, result.claim)
     count = sum(rows.count for rows in rated)
     said = "; ".join(json.loads(rated[0].messages))
     return f"no call is named, but rows are rated error ({count}), first {rated[0].name}: {said}"
@@ -271,6 +271,4 @@ def _beginning(result: TablesResult) -> str:
 
 def exit_code(result: TablesResult) -> Exit:
     """The exit code that tells whether the tables can be trusted."""
-    if result.failed or result.missing:
-        return Exit.FAILED_PAIRS
-    return Exit.DONE if result.compared_values else Exit.NOTHING_COMPARABLE
+    return exit_of(result.claim)

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
@@ -159,11 +159,13 @@ def _count(text: str) -> int:
 
 
 def _write_html(database: Path, file: Path, top: int) -> None:
+    from msprobe_core.format.whole_file import written_whole
     from tb_graph_ascend.view.html import html_report
 
     report = html_report(database, top)
     try:
-        file.write_text(report, encoding="utf-8")
+        with written_whole(file) as beside:
+            beside.write_text(report, encoding="utf-8")
     except OSError as error:
         raise CommandError(
             f"{file}: cannot be written ({error.strerror})", "choose another --html"
@@ -173,9 +175,7 @@ def _write_html(database: Path, file: Path, top: int) -> None:
 def _exit_code(diagnosis: Diagnosis, fail_above: float | None) -> Exit:
     if fail_above is not None and (diagnosis.worst or 0.0) > fail_above:
         return Exit.DIVERGED
-    if not diagnosis.comparable:
-        return Exit.NOTHING_COMPARABLE
-    return Exit.FAILED_PAIRS if diagnosis.failed else Exit.DONE
+    return exit_of(diagnosis.claim)
 
 
 def _report(diagnosis: Diagnosis, top: int) -> list[str]:
@@ -197,23 +197,20 @@ def _report(diagnosis: Diagnosis, top: int) -> list[str]:
 
 
 def _headline(diagnosis: Diagnosis) -> str:
-    from builder.results.extent import agreement_told
+    from builder.claim import headline, told
+    from builder.results.extent import formats_told
 
-    if diagnosis.named and diagnosis.named[0].heals:  # those stand behind all others
-        return "both runs come to the same result; they differ on the way there:"
+    claim = diagnosis.claim
     if diagnosis.named:
-        return "look here first:"
-    if not diagnosis.comparable or not diagnosis.matched:
-        return "nothing was compared, so nothing can be said"
+        return f"{headline(claim)}:"
+    if claim.code == "nothing":
+        return told(claim)
     if diagnosis.refusal is not None:
         return (
             f"{diagnosis.refusal}\npair other names with -lm, or on the page, which proposes them"
         )
-    if diagnosis.differs_elsewhere:
-        return "no number differs beyond rounding; see the note above for what is rated error"
-    alone = diagnosis.unmatched_problem + diagnosis.unmatched_benchmark
-    told = agreement_told("no difference found", diagnosis.extent)
-    return told + (f"; {alone} nodes have no partner" if alone else "")
+    formats = None if diagnosis.extent is None else formats_told(diagnosis.extent)
+    return f"{told(claim)}, {formats}" if formats else told(claim)
 
 
 def _suspect(place: int, suspect: Suspect) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msprobe.cli.compare import OUTPUT
 from msprobe.cli.dump_flags import add_workers
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
     from builder.tables.overflow_report import FoundCause, OverflowResult
@@ -53,20 +53,15 @@ def run(options: argparse.Namespace) -> Exit:
 
     result = check_overflow(options.input_path, options.output_path, options.workers)
     print("\n".join(_report(result)))
-    if not result.looked_at:
-        return Exit.FAILED_PAIRS if result.failed else Exit.NOTHING_COMPARABLE
-    return Exit.FAILED_PAIRS if result.failed else Exit.DONE
+    return exit_of(result.claim)
 
 
 def _report(result: OverflowResult) -> list[str]:
+    from builder.claim import told
+
     lines = [f"failed: step {r.step} rank {r.rank}: {r.error}" for r in result.failed]
-    if not result.looked_at:
-        return [
-            *lines,
-            "note: the dump has no statistics; record it with task statistics or tensor",
-        ]
     if not result.causes:
-        return [*lines, "no NaN, infinity or saturated value found"]
+        return [*lines, told(result.claim, "overflow")]
     lines += [f"begins: {_cause(cause)}" for cause in result.causes]
     return [*lines, f"file: {result.file}"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+from msprobe_core.format.file_lock import locked
+from msprobe_core.format.whole_file import written_whole
 
 _RANK = re.compile(r"(?:^|/)rank(\d+)(?:/|\.json$)")
 
@@ -15,7 +17,7 @@ _RANK = re.compile(r"(?:^|/)rank(\d+)(?:/|\.json$)")
 class GrowingPack:
     """Members are added at the end of the zip; replacing some writes the zip anew and renames it.
 
-    The lock is on the folder: the zip itself may be another file after a replacement.
+    The lock is a file beside it: the zip itself may be another file after a replacement.
     Invariant: whatever fails, as a disk that is full, leaves the zip as it was before.
     """
 
@@ -60,19 +62,16 @@ class GrowingPack:
             return packed.namelist()
 
     def _rewrite(self, stays: Callable[[str], bool], members: Mapping[str, str]) -> None:
-        partial = self.path.with_name(f"{self.path.name}.partial")
-        try:
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as fresh:
-                for name, text in members.items():
-                    fresh.writestr(name, text)
-                if self.path.exists():
-                    with zipfile.ZipFile(self.path) as packed:
-                        for name in filter(stays, packed.namelist()):
-                            fresh.writestr(name, packed.read(name))
-            partial.replace(self.path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with (
+            written_whole(self.path) as beside,
+            zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as fresh,
+        ):
+            for name, text in members.items():
+                fresh.writestr(name, text)
+            if self.path.exists():
+                with zipfile.ZipFile(self.path) as packed:
+                    for name in filter(stays, packed.namelist()):
+                        fresh.writestr(name, packed.read(name))
 
     @contextmanager
     def _as_before_on_failure(self) -> Iterator[None]:
@@ -93,19 +92,9 @@ class GrowingPack:
                 self.path.unlink(missing_ok=True)
             raise
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            import fcntl
-        except ImportError:  # Windows, where a job is one process
-            yield
-            return
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
+    def _locked(self) -> AbstractContextManager[bool]:
+        # Ranks that all write the statistics of a large model wait for one another.
+        return locked(self.path, patience=600.0)
 
 
 def _end_with(path: Path, start: int, directory: bytes) -> None:

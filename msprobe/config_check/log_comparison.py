@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,8 @@ from msprobe.config_check.redaction import redacted
 from msprobe.config_check.training_log import slime_configuration, verl_configuration
 from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
+from msprobe_core.format.csv_table import CsvTable
+from msprobe_core.format.whole_file import written_whole
 
 Framework = Literal["verl", "slime"]
 COMPARED = ("超参名称", "NPU生效值", "bench生效值", "是否一致")
@@ -122,12 +123,16 @@ def _write(
         output.mkdir(parents=True, exist_ok=True)
         for name, content in configurations.items():
             text = json.dumps(content, indent=2, ensure_ascii=False, default=str)
-            (output / name).write_text(text, encoding="utf-8")
+            with written_whole(output / name) as beside:
+                beside.write_text(text, encoding="utf-8")
         # With a byte-order mark, or Excel takes the Chinese header for another encoding.
-        with (output / table).open("w", newline="", encoding="utf-8-sig") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
+        with (
+            written_whole(output / table) as beside,
+            beside.open("w", newline="", encoding="utf-8-sig") as file,
+        ):
+            lines = CsvTable(file)
+            lines.row(header)
+            lines.rows(rows)
     except OSError as error:
         raise CheckError(
             f"{output}: cannot be written ({error.strerror})", "choose another"

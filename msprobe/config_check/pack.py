@@ -21,6 +21,7 @@ from msprobe.config_check.packages import installed_packages, parse_packages
 from msprobe.config_check.redaction import redacted, redacted_text
 from msprobe.config_check.tensor_statistics import named_statistics
 from msprobe.errors import CheckError
+from msprobe_core.format.whole_file import written_whole
 
 STATIC = "hyperparameters/hyperparameters_static.json"
 DYNAMIC = "hyperparameters/hyperparameters_dynamic.json"
@@ -58,14 +59,14 @@ def write_pack(path: Path, files: list[Path]) -> None:
     """Pack this environment and the files' hyper-parameters; raises CheckError, writes whole."""
     check_target(path)
     members = static_members(files, os.environ)
-    partial = path.with_name(f"{path.name}.partial")
     try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed:
+        with (
+            written_whole(path) as partial,
+            zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed,
+        ):
             for name, text in members.items():
                 packed.writestr(name, text)
-        partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise CheckError(
             f"{path}: cannot be written ({error.strerror})", "choose another"
         ) from error

@@ -22,12 +22,14 @@ from torch import nn
 from msprobe_core.debugger import PrecisionDebugger
 from msprobe_core.errors import ConfigError
 from msprobe_core.format.alerts import Alert
+from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.monitor.step_values import StepValues
 from msprobe_core.monitor.trend_recorder import Recorder
 from msprobe_core.report import say
+from msprobe_core.torch.gradients.optimizers import Optimizer
 from msprobe_core.torch.monitor.collector import Collector, Model
 from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
-from msprobe_core.torch.monitor.optimizer_steps import Optimizer
+from msprobe_core.torch.monitor.rank_post import open_post
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.rank import current_rank
 
@@ -78,16 +80,24 @@ class Trends:
         self._model, self._scaler = model, scaler
         self._on_alert = _checked_reaction(on_alert)
         self._dump: PrecisionDebugger | None = None
-        self._collector = Collector(model, settings, self._take, start_iteration)
-        self._recorder = Recorder(
-            self.directory,
-            current_rank() or 0,
-            _facts(model, settings),
-            keep_steps=keep_steps,
-            keep=keep,
-            alerts=alerts,
-        )
+        self._asked = False  # an alert waits for a step that can be recorded whole
+        self._left = self._said_left = False
+        post = None if local else open_post(str(directory))
+        self._collector = Collector(model, settings, self._take, start_iteration, post, self._ended)
+        try:
+            self._recorder = Recorder(
+                self.directory,
+                current_rank() or 0,
+                _facts(model, settings),
+                keep_steps=keep_steps,
+                keep=keep,
+                alerts=alerts,
+            )
+        except OSError:
+            self._collector.close()
+            raise
         self._open = True
+        leave_to_the_parent(self)
         if optimizer is not None:
             self.add(optimizer)
         atexit.register(self.close)
@@ -102,6 +112,9 @@ class Trends:
         Without it a step ends when the next one begins, and its loss is that of a model which
         hands one out. A step in which no optimizer stepped is noted as skipped.
         """
+        if self._left:
+            self._say_left()
+            return
         if self._scaler is not None:
             scalars.setdefault("loss_scale", float(self._scaler.get_scale()))
         self._collector.step(loss, **scalars)
@@ -116,6 +129,20 @@ class Trends:
         self._end_dump()
         self._recorder.close()
 
+    def leave(self) -> None:
+        """In a process that was forked: the training, its log and its alerts are the parent's."""
+        if self._open:
+            self._open, self._left = False, True
+            self._dump = None
+            atexit.unregister(self.close)
+            self._collector.leave()
+            self._recorder.leave()
+
+    def _say_left(self) -> None:
+        if not self._said_left:
+            self._said_left = True
+            say("trends: step in a forked process: the trends are its parent's; make others here")
+
     def __enter__(self) -> Trends:
         return self
 
@@ -129,17 +156,30 @@ class Trends:
 
     def _take(self, values: StepValues) -> None:
         self._recorder.take(values)
+
+    def _ended(self, clean: bool) -> None:
+        """React to a step's alerts. `clean`: nothing of the next step has run yet."""
+        try:
+            self._react(clean)
+        except Exception as error:  # of the user's function, or a dump that cannot be made
+            say(f"trends: on_alert: {type(error).__name__}: {error}")
+
+    def _react(self, clean: bool) -> None:
         self._end_dump()
         if self._on_alert == "log":
             return
-        for alert in self._recorder.found(wait=True):
-            if callable(self._on_alert):
+        alerts = self._recorder.found(wait=True)
+        if callable(self._on_alert):
+            for alert in alerts:
                 self._on_alert(alert)
-            elif self._dump is None and self._open:
-                self._begin_dump(values.step + 1)
+            return
+        self._asked = self._open and (self._asked or bool(alerts))
+        if self._asked and clean:
+            self._asked = False
+            self._begin_dump(self._collector.step_number)
 
     def _begin_dump(self, step: int) -> None:
-        """Record the next step whole, beside the trends."""
+        """Record a step whole, beside the trends."""
         if PrecisionDebugger.current is not None:
             say("trends: a PrecisionDebugger is there already, so the alert records no step")
             return
@@ -150,11 +190,11 @@ class Trends:
         self._dump.start(self._model)
 
     def _end_dump(self) -> None:
-        if self._dump is not None:
-            self._dump.stop()
-            self._dump.step()
-            self._dump.close()
-            self._dump = None
+        dump, self._dump = self._dump, None
+        if dump is not None:
+            dump.stop()
+            dump.step()
+            dump.close()
 
 
 def _checked_reaction(on_alert: OnAlert) -> OnAlert:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -13,7 +12,9 @@ import numpy as np
 from builder.series.run import TrendRun
 from msprobe.errors import CheckError
 from msprobe.trends.trend_db import Row, write_trend_db
+from msprobe_core.format.csv_table import CsvTable
 from msprobe_core.format.series import STATISTICS
+from msprobe_core.format.whole_file import written_whole
 
 Record = tuple[int, int, str, str, list[float]]
 """Step, rank, kind, name, the statistics."""
@@ -51,12 +52,15 @@ def records(run: TrendRun) -> Iterator[Record]:
 
 def _write_csv(run: TrendRun, output: Path) -> Path:
     path = _file(output, "trends.csv")
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
+    with (
+        written_whole(path) as beside,
+        beside.open("w", newline="", encoding="utf-8") as file,
+    ):
+        table = CsvTable(file, lineterminator="\r\n")
+        table.row(COLUMNS)
         # nine significant digits tell any two float32 apart
         for *place, values in records(run):
-            writer.writerow([*place, *(f"{value:.9g}" for value in values)])
+            table.row([*place, *(f"{value:.9g}" for value in values)])
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from msprobe.errors import CheckError
 from msprobe.trends.folder_time import EXAMPLE, in_year, is_between
 from msprobe.trends.trend_db import STATISTICS, Row
 from msprobe_core.errors import nearest
+from msprobe_core.format.csv_table import csv_records
 
 KINDS = (
     *("actv", "actv_grad", "grad_unreduced", "grad_reduced", "exp_avg", "exp_avg_sq"),
@@ -80,12 +80,10 @@ def choose_tables(
 def read_table(table: Table) -> Iterator[Row]:
     """The rows of a table; those whose step is no number are passed over. Raises CheckError."""
     with table.path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if not set(_LAYOUT) <= set(reader.fieldnames or ()):
-            raise CheckError(
-                f"{table.path}: its header is {reader.fieldnames}", f"{_LAYOUT} are needed"
-            )
-        for line in reader:
+        header, lines = csv_records(file)
+        if not set(_LAYOUT) <= set(header):
+            raise CheckError(f"{table.path}: its header is {header}", f"{_LAYOUT} are needed")
+        for line in lines:
             row = _row(table, line)
             if row is not None:
                 yield row

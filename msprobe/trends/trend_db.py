@@ -6,10 +6,12 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from msprobe.errors import CheckError
+from msprobe_core.format.whole_file import written_whole
 
 STATISTICS = ("norm", "min", "max", "zeros", "nans", "mean")
 _LARGEST = 1e9
@@ -56,17 +58,11 @@ class Row:
 
 def write_trend_db(path: Path, rows: Iterable[Row], statistics: Sequence[str] = STATISTICS) -> int:
     """Write rows into a new file, an old one goes; how many there were."""
-    hidden = path.with_name(f".{path.name}.part")
-    hidden.unlink(missing_ok=True)
-    connection = sqlite3.connect(hidden)
-    try:
+    with written_whole(path) as hidden, closing(sqlite3.connect(hidden)) as connection:
         columns = ", ".join(f"{name} REAL DEFAULT NULL" for name in statistics)
         connection.executescript(_SCHEMA.format(statistics=columns))
         count = _fill(connection, rows, statistics)
         connection.commit()
-    finally:
-        connection.close()
-    hidden.replace(path)
     return count
 
 

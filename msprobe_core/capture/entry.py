@@ -67,15 +67,17 @@ class Entry:
     """One entry of dump.json; `stack` is a number of the stack book or -1.
 
     `open` counts the values that may still be added to it. `is_value` tells that its parts are a
-    whole value, as in debug.json, and no members.
+    whole value, as in debug.json, and no members; `leaves_values` is False for a call that only
+    flow.json tells of.
     """
 
-    __slots__ = ("abnormal", "is_value", "name", "open", "parts", "stack")
+    __slots__ = ("abnormal", "is_value", "leaves_values", "name", "open", "parts", "stack")
 
     def __init__(self, name: str, stack: int = -1) -> None:
         self.name, self.stack = name, stack
         self.parts: list[Fragment] = []
         self.abnormal = self.is_value = False
+        self.leaves_values = True
         self.open = 0
 
 

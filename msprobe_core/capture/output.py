@@ -40,13 +40,15 @@ class StepOutput:
         entries: list[str],
         parents: list[tuple[str, str | None]],
         stacks: list[StackGroup],
+        passing: list[str],
     ) -> None:
-        """Add what is new to the files."""
-        if self.failed or self.left or self._files is None or not (entries or parents or stacks):
+        """Add what is new to the files; `passing` are calls that leave no values."""
+        is_new = entries or parents or stacks or passing
+        if self.failed or self.left or self._files is None or not is_new:
             return
         self._appended += 1
         try:
-            self._files.append(entries, parents, stacks)
+            self._files.append(entries, parents, stacks, passing)
         except OSError as error:
             self.fail(error)
 

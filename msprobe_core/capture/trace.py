@@ -57,6 +57,8 @@ class Trace:
         self._new_parents: list[tuple[str, str | None]] = []
         self._entries: list[Entry] = []
         self._passed_by: list[tuple[str, int]] = []
+        self._passing: list[str] = []
+        self._added = 0
         self._groups: dict[int, list[str]] = {}
         self._waiting: list[Waiting] = []
 
@@ -108,6 +110,23 @@ class Trace:
             with self.lock:
                 self._passed_by.append((name, stack))
 
+    def pass_on(self, entry: Entry, parent: ModuleCall | None, *, is_placed: bool) -> None:
+        """Note a finished call that leaves no values; `is_placed` tells that it has a parent.
+
+        Else its text says where it stands: behind so many members of construct.json, or at level L1
+        behind so many entries of dump.json.
+        """
+        with self.lock:
+            where = ""
+            if not (is_placed and self.nested):
+                where = f'"after": {len(self._parents) if self.nested else self._added}, '
+                if self.nested and parent is not None:
+                    where += f'"parent": {quoted(parent.forward)}, '
+            self._passing.append(
+                f"{quoted(entry.name)}: {{{where}{''.join(map(str, entry.parts))}}}"
+            )
+            self._passed_by.append((entry.name, entry.stack))
+
     def capture_caller(self) -> int:
         """The number of the stack that begins where the user's code called this package."""
         return self.capture_stack(users_frame(), None)
@@ -134,6 +153,7 @@ class Trace:
         """Append a finished entry (or one that is still open)."""
         with self.lock:
             self._entries.append(entry)
+            self._added += 1
             # Numbers that still lie on a device wait for the end of the recording.
             if (
                 self._writes_early
@@ -183,7 +203,9 @@ class Trace:
         groups = self._group_stacks([(entry.name, entry.stack) for entry in entries])
         # A structure dump has names and stacks only.
         texts = [self._text(entry) for entry in entries] if self.selection.values else []
-        self._output.append(texts, parents, groups)
+        with self.lock:
+            passing, self._passing = self._passing, []
+        self._output.append(texts, parents, groups, passing)
         self.seconds_to_write += time.perf_counter() - began
 
     def end(self) -> None:

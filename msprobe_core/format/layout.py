@@ -14,6 +14,7 @@ DUMP_FILE = "dump.json"
 DEBUG_FILE = "debug.json"  # what level debug writes in its place
 CONSTRUCT_FILE = "construct.json"
 STACK_FILE = "stack.json"
+FLOW_FILE = "flow.json"  # calls without values; ours alone
 ERROR_LOG = "dump_error_info.log"
 TENSOR_DIR = "dump_tensor_data"
 

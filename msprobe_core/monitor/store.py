@@ -8,7 +8,6 @@ are renamed when they are whole, the coarse ones before the full one, and only t
 from __future__ import annotations
 
 import json
-import os
 import threading
 import zlib
 from collections.abc import Iterable, Mapping
@@ -40,6 +39,7 @@ from msprobe_core.format.series import (
     parse_segment,
     rank_folder,
 )
+from msprobe_core.format.whole_file import written_whole
 from msprobe_core.report import say
 
 Table = NDArray[np.float32]
@@ -70,24 +70,32 @@ class SeriesWriter:
         self._tables: list[Table] = []
         self._turning: threading.Thread | None = None
         self._targets = (self.directory / TARGETS_FILE).open("ab", buffering=0)
+        self._untold = b""
         self._log = self._open_log()
 
     def add_targets(self, targets: Iterable[TrendTarget]) -> None:
-        """Give further targets the next columns."""
+        """Give further targets the next columns; they are written with the next step."""
         lines = [target.line() for target in targets]
-        self._targets.write("".join(lines).encode())
+        self._untold += "".join(lines).encode()
         self.columns += len(lines)
 
     def write(self, step: int, table: Table) -> None:
-        """Append the values of a step, float32 [statistic][target]. Raises OSError."""
+        """Append the values of a step, float32 [statistic][target]. Raises OSError.
+
+        What could not be written leaves no trace: the next step is written as if this one had
+        never been.
+        """
         if table.shape[0] != len(STATISTICS) or table.shape[1] > self.columns:
             raise ValueError(
                 f"a table of shape {table.shape} for {self.columns} targets and "
                 f"{len(STATISTICS)} statistics; add the targets first"
             )
+        if self._untold:
+            _append(self._targets, self._untold)
+            self._untold = b""
         body = np.ascontiguousarray(table, dtype=np.float32).tobytes()
         header = HEADER.pack(TAG, step, len(body), zlib.crc32(body))
-        self._append(header + body)
+        _append(self._log, header + body)
         self._numbers.append(step)
         self._tables.append(table)
         self._count += 1
@@ -106,17 +114,10 @@ class SeriesWriter:
         self._log.close()
         self._targets.close()
 
-    def _append(self, record: bytes) -> None:
-        end = self._log.tell()
-        written = 0
-        try:
-            while written < len(record):
-                written += self._log.write(record[written:]) or 0
-        except OSError:
-            # Half a record would hide all that follow it from readers.
-            self._log.truncate(end)
-            self._log.seek(end)
-            raise
+    def leave(self) -> None:
+        """Close the files as they are, in a process that was forked: they are its parent's."""
+        self._log.close()
+        self._targets.close()
 
     def _open_log(self) -> FileIO:
         return (self.directory / log_name(self._count)).open("ab", buffering=0)
@@ -141,6 +142,19 @@ class SeriesWriter:
                 _thin(self.directory, first + len(tables) - self._keep)
         except OSError as error:  # the log stays, so nothing is lost
             say(f"{self.directory}: {error.strerror or error}; these steps stay in the log")
+
+
+def _append(file: FileIO, record: bytes) -> None:
+    end = file.tell()
+    written = 0
+    try:
+        while written < len(record):
+            written += file.write(record[written:]) or 0
+    except OSError:
+        # Half a record would hide all that follow it from readers.
+        file.truncate(end)
+        file.seek(end)
+        raise
 
 
 def write_segment(directory: Path, first: int, numbers: list[int], tables: list[Table]) -> None:
@@ -185,9 +199,14 @@ def _next_attempt(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     taken = [parse_attempt(path.name) for path in folder.iterdir()]
     number = max((attempt for attempt in taken if attempt is not None), default=-1) + 1
-    directory = folder / attempt_folder(number)
-    directory.mkdir()
-    return directory
+    while True:  # a rank of another host may begin at the same moment under the same number
+        directory = folder / attempt_folder(number)
+        try:
+            directory.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return directory
 
 
 def _save(directory: Path, name: SegmentName, array: NDArray[np.generic]) -> None:
@@ -198,7 +217,7 @@ def _save(directory: Path, name: SegmentName, array: NDArray[np.generic]) -> Non
 
 
 def _replace(path: Path, content: bytes) -> None:
-    # Every rank writes the same facts; the process id keeps their temporary files apart.
-    hidden = path.with_name(f".{path.name}.{os.getpid()}")
-    hidden.write_bytes(content)
-    hidden.replace(path)
+    # Every rank writes the same facts. A process id would not keep their temporary files apart:
+    # containers of several hosts have the same ones (`written_whole` draws a name).
+    with written_whole(path) as beside:
+        beside.write_bytes(content)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 from msprobe_core.format.series import TrendTarget
 
 
 class TargetBook:
-    """Columns by kind and name."""
+    """Columns by kind and name. `lock` keeps others from finding new ones meanwhile."""
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self.targets: list[TrendTarget] = []
         self._columns: dict[tuple[str, str], int] = {}
         self._told = 0
@@ -25,6 +27,15 @@ class TargetBook:
     ) -> int:
         """The column of a target; without a place it stands after those of its kind so far."""
         known = self._columns.get((kind, name))
+        if known is not None:
+            return known
+        with self.lock:
+            return self._added(kind, name, shape, dtype, place)
+
+    def _added(
+        self, kind: str, name: str, shape: Sequence[int], dtype: object, place: int | None
+    ) -> int:
+        known = self._columns.get((kind, name))  # the other thread may have been faster
         if known is not None:
             return known
         number = len(self.targets)

@@ -23,6 +23,11 @@ from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.monitor.store import SeriesWriter, write_run
 from msprobe_core.report import say
 
+_MOST_WAITING = 64
+"""Steps whose alerts may be behind: of 8,000 series 6 ms each (on a busy core), 16 MB in all."""
+_LONGEST_WAIT, _LONGEST_END = 1.0, 10.0
+"""Seconds. 64 steps take 0.4; what takes longer stands still."""
+
 
 class Recorder:
     """Takes finished steps. Raises OSError when the folder cannot be made."""
@@ -46,6 +51,8 @@ class Recorder:
         self._keeps = keep > 0
         self._found: queue.SimpleQueue[Alert] = queue.SimpleQueue()
         self._waiting: queue.Queue[StepValues | None] = queue.Queue()
+        self._unseen: list[TrendTarget] = []
+        self._passed_over = 0
         self._thread = threading.Thread(target=self._look_for_alerts, daemon=True)
         self._thread.start()
 
@@ -54,22 +61,48 @@ class Recorder:
         self._writer.add_targets(values.main.new)
         self._writer.write(values.step, values.main.table)
         if self._watch is not None:
-            self._waiting.put(values)
+            self._look_later(values)
+
+    def _look_later(self, values: StepValues) -> None:
+        """A training that makes steps faster than they are looked at is not held up."""
+        if self._waiting.qsize() >= _MOST_WAITING:
+            self._unseen += values.main.new
+            self._passed_over += 1
+            return
+        if self._unseen:
+            new, self._unseen = [*self._unseen, *values.main.new], []
+            values = replace(values, main=replace(values.main, new=new))
+        self._waiting.put(values)
 
     def found(self, *, wait: bool = False) -> list[Alert]:
-        """The alerts since the last call; `wait` for those of the last step, too."""
+        """The alerts since the last call; `wait` a moment for those of the last step, too."""
         if wait:
-            self._waiting.join()
+            self._wait()
         alerts: list[Alert] = []
         while not self._found.empty():
             alerts.append(self._found.get())
         return alerts
 
     def close(self) -> None:
-        """Finish what is waiting."""
+        """Finish what is waiting, as long as that takes no more than a moment."""
         self._waiting.put(None)
-        self._thread.join()
+        self._thread.join(_LONGEST_END)
+        if self._passed_over:
+            say(
+                f"trends: {self._passed_over} steps came too fast to be looked at for alerts; all "
+                "are written: msprobe trend finds where they part"
+            )
         self._writer.close()
+
+    def leave(self) -> None:
+        """In a process that was forked: write nothing, and wait for no thread: it has none."""
+        self._writer.leave()
+
+    def _wait(self) -> None:
+        with self._waiting.all_tasks_done:
+            self._waiting.all_tasks_done.wait_for(
+                lambda: not self._waiting.unfinished_tasks, _LONGEST_WAIT
+            )
 
     def _look_for_alerts(self) -> None:
         while (values := self._waiting.get()) is not None:

@@ -5,7 +5,6 @@ It watches from `random_save` to the end of the process; torch stays as it is.
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 import time
@@ -13,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from torch.overrides import TorchFunctionMode
-
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.errors import ConfigError
+from msprobe_core.format.csv_table import CsvTable
+from msprobe_core.torch.fast_paths import FastPaths, OwnMode
 from msprobe_core.torch.rank import current_rank
 
 RANDOM_APIS = frozenset(
@@ -31,7 +30,7 @@ RANDOM_APIS = frozenset(
 )
 
 
-class _Watch(TorchFunctionMode):
+class _Watch(OwnMode):
     """Writes a line for each new pair of API and stack."""
 
     def __init__(self, directory: Path) -> None:
@@ -62,10 +61,10 @@ class _Watch(TorchFunctionMode):
             self._directory.mkdir(parents=True, exist_ok=True)
             self._file = self._directory / _file_name()
         with self._file.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
+            table = CsvTable(file, lineterminator="\r\n")
             if fresh:
-                writer.writerow(["api_name", "stack"])
-            writer.writerow([name, "\n".join(frames)])
+                table.row(["api_name", "stack"])
+            table.row([name, "\n".join(frames)])
 
 
 def random_save(output_path: str = "./output") -> None:
@@ -79,6 +78,7 @@ def random_save(output_path: str = "./output") -> None:
     directory = Path(output_path)
     if directory.exists() and not directory.is_dir():
         raise ConfigError(f"random_save: {directory} is a file", "give a folder")
+    FastPaths().start()
     _Watch(directory).__enter__()  # type: ignore[no-untyped-call]
 
 

@@ -20,6 +20,7 @@ from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.parallel import parallel_header
+from msprobe_core.torch.record.passing_calls import PassingCalls
 from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import SavesFile, TensorBook
@@ -31,6 +32,9 @@ from msprobe_core.torch.watch.model_modules import Model
 from msprobe_core.torch.watch.saved_values import SavedValues
 from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header
+
+_WITHOUT_FLOW = ("overflow_check", "structure")
+"""Tasks that write a part of the calls, or no values."""
 
 
 class TorchStepRecorder:
@@ -62,7 +66,11 @@ class TorchStepRecorder:
         self.trace = MemoryTrace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         sketch = SKETCH_VERSION if options.sketch else None
-        header = Header("pytorch", config.task, config.level, data_dir, sketch)
+        is_asked = options.flow and config.extra_info and config.records_calls
+        follows = is_asked and config.task not in _WITHOUT_FLOW
+        if follows:
+            self.trace.passing = PassingCalls(self.trace)
+        header = Header("pytorch", config.task, config.level, data_dir, sketch, follows)
         output.open_files(header, config.extra_info)
         self._isolation, self._graft = isolation, graft
         self._capture = Capture(config, self.trace, custom, self._isolation, self._graft)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.overrides import TorchFunctionMode
 
+from msprobe_core.torch.fast_paths import FastPaths, OwnMode
 from msprobe_core.torch.randomness import RANDOM_APIS
 
 _DROPOUTS = ("dropout", "dropout2d", "dropout3d")
@@ -35,6 +35,7 @@ def seed_all(
     if rm_dropout:
         _remove_dropout()
     if is_enhanced:
+        FastPaths().start()
         _Reseed(seed).__enter__()  # type: ignore[no-untyped-call]
         _reseed_functions(seed)
 
@@ -88,7 +89,7 @@ def _init_without_dropout(original: Callable[..., None]) -> Callable[..., None]:
 _MODULES = frozenset({"Dropout", "Dropout2d", "Dropout3d"})
 
 
-class _Reseed(TorchFunctionMode):
+class _Reseed(OwnMode):
     """Seeds torch's generators before each call that draws from them."""
 
     def __init__(self, seed: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FILE
+from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, FLOW_FILE, STACK_FILE
 from msprobe_core.values.text import quoted
 from msprobe_core.writer.growing_json import GrowingJson
 
@@ -18,6 +18,7 @@ class Header:
 
     `sketch` is the version of the sketches in the records, None where there are none. At level
     debug the file is debug.json, and there is no construct.json, as a saved value has no parent.
+    With `flow` there is a flow.json of the calls that leave no values.
     """
 
     framework: str
@@ -25,6 +26,7 @@ class Header:
     level: str
     data_dir: str | None
     sketch: int | None = None
+    flow: bool = False
 
 
 class StepFiles:
@@ -47,6 +49,7 @@ class StepFiles:
         )
         self._construct = _opened(directory / CONSTRUCT_FILE, extra_info and not debug)
         self._stack = _opened(directory / STACK_FILE, extra_info)
+        self._flow = _opened(directory / FLOW_FILE, header.flow)
         self._stack_parts = 0
 
     def append(
@@ -54,8 +57,11 @@ class StepFiles:
         entries: list[str],
         parents: list[tuple[str, str | None]],
         stacks: list[tuple[list[str], str]],
+        passing: list[str] | tuple[()] = (),
     ) -> None:
-        """Add entries (member text), the parents of names, and groups (names, JSON of frames)."""
+        """Add entries (member text), the parents of names, groups (names, JSON of frames), and
+        calls that leave no values (member text).
+        """
         self._dump.append(entries)
         if self._construct is not None:
             members = [f"{quoted(name)}: {_or_null(parent)}" for name, parent in parents]
@@ -64,6 +70,8 @@ class StepFiles:
             first = self._stack_parts
             self._stack.append([_group(first + n, *group) for n, group in enumerate(stacks)])
             self._stack_parts += len(stacks)
+        if self._flow is not None:
+            self._flow.append([*passing])
 
     def complete(self, notes: dict[str, str], groups: list[tuple[list[str], str]] | None) -> int:
         """Close all files as complete; `groups` replaces stack.json. Returns the bytes written.
@@ -88,7 +96,7 @@ class StepFiles:
             file.leave()
 
     def _files(self) -> list[GrowingJson]:
-        every = (self._dump, self._construct, self._stack)
+        every = (self._dump, self._construct, self._stack, self._flow)
         return [file for file in every if file is not None]
 
     def _rewrite_stacks(self, groups: list[tuple[list[str], str]]) -> None:

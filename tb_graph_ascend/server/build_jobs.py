@@ -8,7 +8,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import IO
 
 import msgspec
 
+from builder.processes.own_imports import python_command
 from tb_graph_ascend.logdirs import WORKSHOP, LogDirs
 from tb_graph_ascend.server.build_messages import (
     Build,
@@ -31,7 +31,6 @@ from tb_graph_ascend.server.errors import ConflictError, NotFoundError
 _MOST_KEPT = 50
 _GRACE_SECONDS = 3.0
 _HEARTBEAT_SECONDS = 15.0
-_ROOT = Path(__file__).resolve().parents[2]
 _decode = msgspec.json.Decoder(Progress).decode
 
 
@@ -198,14 +197,11 @@ class _Job:
 
 
 def _start_worker(complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-    known = os.environ.get("PYTHONPATH")
-    path = os.pathsep.join([str(_ROOT), known] if known else [str(_ROOT)])
     return subprocess.Popen(
-        [sys.executable, "-m", "tb_graph_ascend.server.build_worker"],
+        python_command("tb_graph_ascend.server.build_worker"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
-        env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
     )
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from flask import Response, request
 
+from builder.claim_words import Language
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
-from builder.tables.cells import is_formula
+from builder.tables.sheets import csv_text
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
@@ -24,7 +23,6 @@ from tb_graph_ascend.server.workplace import Workplace
 from tb_graph_ascend.view.answer import Answer, Cause
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.slide import slide
-from tb_graph_ascend.view.slide_words import Language
 
 _MOST_ROWS = 1_000_000
 Row = Mapping[str, Any]
@@ -230,19 +228,8 @@ def _as_file(answer: Response, name: str) -> Response:
 
 def _csv(rows: Sequence[Row], first: Sequence[str]) -> str:
     columns = _columns(rows, first)
-    text = io.StringIO()
-    # The mark tells spreadsheets that the text is UTF-8.
-    text.write("\ufeff")
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
-    return text.getvalue()
+    return csv_text(columns, ([row.get(name) for name in columns] for row in rows))
 
 
 def _columns(rows: Sequence[Row], first: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
-
-
-def _cell(content: object) -> object:
-    # A name that a spreadsheet would run as a formula is shown as text; "-inf" is a number.
-    return f"'{content}" if isinstance(content, str) and is_formula(content) else content

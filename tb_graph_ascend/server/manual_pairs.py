@@ -14,14 +14,21 @@ import hashlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 from flask import Request
 
 from builder.errors import MappingError
-from builder.match.manual_file import MappedPair, mapping_path, read_mapping, write_mapping
+from builder.match.manual_file import (
+    MappedPair,
+    changing,
+    mapping_path,
+    read_mapping,
+    write_mapping,
+)
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
 from tb_graph_ascend.server.errors import BadArgumentError, ConflictError, PreconditionError
 from tb_graph_ascend.server.messages import Mappings
@@ -87,10 +94,29 @@ class ManualPairs:
     """Where the pairs of a database are read from and written to."""
 
     def __init__(self, logdirs: LogDirs, *, read_only: bool) -> None:
-        self.lock = threading.Lock()
+        self._lock = threading.Lock()
         self.sets = PairSets()
         self._logdirs = logdirs
         self._read_only = read_only
+
+    @contextmanager
+    def changing(self, request: Request, db: str) -> Iterator[None]:
+        """Hold off everybody else who would change the pairs of a file, in other processes, too.
+
+        Raises ConflictError where another process does not let go.
+        """
+        with self._lock:
+            file = self._logdirs.resolve(db)
+            if file is None or self._read_only or SESSION_HEADER in request.headers:
+                yield  # of a session: nothing is written
+                return
+            path = mapping_path(file.path)
+            with ExitStack() as held:
+                try:
+                    held.enter_context(changing(path))
+                except MappingError as error:
+                    raise ConflictError(_without_folder(str(error), path), "try again") from None
+                yield
 
     def seen_by(self, request: Request) -> ReadPairs:
         """How a request sees the pairs of a file."""

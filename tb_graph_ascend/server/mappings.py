@@ -49,7 +49,7 @@ def resource(place: Workplace) -> Resource:
     @routes.route(path, method="POST", body=MapRequest, answer=MappingResult, failures=_FAILURES)
     def add(db: str, wanted: MapRequest) -> MappingResult:
         """Map two unmatched nodes; a pair that does not fit is refused with the reason."""
-        with place.manual.lock:
+        with place.manual.changing(request, db):
             opened = _open(place, db)
             return _add(place, opened, wanted)
 
@@ -58,7 +58,7 @@ def resource(place: Workplace) -> Resource:
     )
     def remove(db: str, wanted: UnmapRequest) -> MappingResult:
         """Undo the manual pair that a node of the problem side is part of."""
-        with place.manual.lock:
+        with place.manual.changing(request, db):
             opened = _open(place, db)
             pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
             index = _index_of(opened, pairs, wanted.problem)
@@ -71,7 +71,7 @@ def resource(place: Workplace) -> Resource:
     @routes.route(path, method="PUT", body=ReplaceRequest, answer=MappingResult, failures=_FAILURES)
     def replace(db: str, wanted: ReplaceRequest) -> MappingResult:
         """Replace all manual pairs by those of a file."""
-        with place.manual.lock:
+        with place.manual.changing(request, db):
             return _replace(place, _open(place, db), wanted.pairs)
 
     @routes.route(
@@ -79,7 +79,7 @@ def resource(place: Workplace) -> Resource:
     )
     def change(db: str, wanted: ChangeRequest) -> MappingResult:
         """Take pairs out and put pairs in; what anybody else mapped meanwhile stays."""
-        with place.manual.lock:
+        with place.manual.changing(request, db):
             opened = _open(place, db)
             pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
             gone = _absent(wanted.remove, pairs)
@@ -126,7 +126,7 @@ def _add_proposals(routes: Resource, place: Workplace) -> None:
     )
     def map_all(db: str, step: int, rank: int, _: MapAllRequest) -> MappingResult:
         """Map all that is proposed, and all that is proposed once that is mapped."""
-        with place.manual.lock:
+        with place.manual.changing(request, db):
             opened = _open(place, db)
             pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
             return _replace(place, opened, _with_proposed(place, opened, pairs, (step, rank)))

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from builder.claim import Claim, claim
 from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.extent import Extent, extent_of
 from builder.results.reading import Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
+from builder.results.shown_evidence import FileState, evidence_of_file
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.diff.standing import changed_names, is_touched
 from tb_graph_ascend.view.module_path import call_number, shared_modules_of
@@ -99,7 +101,7 @@ class Answer(msgspec.Struct, frozen=True):
     Where the runs share too few calls (`certain` is false), no cause is named; nor is one after
     manual pairs where the diagnosis, made without them, could name none. `worst` is the worst
     score of all and `divergent` counts the nodes above the threshold. `extent` tells how far apart
-    two runs are of which no node is above it.
+    two runs are of which no node is above it. `claim` is what may be said of them, and on what.
     """
 
     causes: list[Cause]
@@ -110,6 +112,7 @@ class Answer(msgspec.Struct, frozen=True):
     threshold: float
     coverage: Coverage
     extent: Extent | None
+    claim: Claim
 
 
 class Since(msgspec.Struct, frozen=True):
@@ -147,6 +150,7 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     modules |= _modules_of_places(diagnosed, shown)
     changed = changed_names(database)
     divergent = sum(pair.divergent for pair in pairs)
+    unnamed = len(findings.findings) if not groups else 0
     return Answer(
         causes=[_cause(diagnosed, group, modules, changed) for group in shown],
         cause_count=len(groups),
@@ -156,7 +160,28 @@ def answer(database: Results, built: Results | None = None) -> Answer:
         threshold=findings.threshold,
         coverage=coverage,
         extent=_extent(database) if divergent == 0 and not groups else None,
+        claim=_claim(database, coverage, unnamed, list(groups.values())),
     )
+
+
+def _claim(
+    database: Results, coverage: Coverage, unnamed: int, groups: Sequence[Sequence[Finding]]
+) -> Claim:
+    """What may be said of the two runs; pairs made by hand were measured by nobody's evidence."""
+    summary = database.summary()
+    compared = [pair for pair in summary.pairs if pair.status == "ok"]
+    state = FileState(
+        failed=[(pair.step, pair.rank) for pair in coverage.failed],
+        missing=[(pair.step, pair.rank) for pair in summary.pairs if pair.status == "missing"],
+        unmatched=coverage.unmatched_problem + coverage.unmatched_benchmark,
+        divergent=sum(pair.divergent for pair in compared),
+        scored=any(pair.worst is not None for pair in compared),
+        unnamed=unnamed,
+        mapped=len(database.patches.nodes),
+    )
+    # Findings that heal stand behind all others.
+    heals = bool(groups) and any(r["code"] == "heals" for r in groups[0][0].reasons)
+    return claim(evidence_of_file(summary.evidence, state), len(groups), heals=heals)
 
 
 def _extent(database: Results) -> Extent | None:

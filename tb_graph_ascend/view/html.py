@@ -11,13 +11,13 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from builder.claim import evidence_told
 from builder.results.database import ResultDatabase
-from builder.results.extent import agreement_told
+from builder.results.extent import formats_told
 from builder.results.records import NodeDetails, ValuePair
 from builder.results.report import Diagnosis, diagnose
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.slide import headline, inline, slide, worded
-from tb_graph_ascend.view.slide_words import WORDS
 
 SHOWN = 50
 
@@ -61,13 +61,11 @@ def html_report(path: Path, top: int = SHOWN) -> str:
 
 def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
     """What stands in the place of causes where there are none."""
-    if not diagnosis.comparable or said.worst is None:
-        return "Nothing was compared, so nothing can be said."
-    if diagnosis.refusal is not None:
+    if diagnosis.refusal is not None and diagnosis.claim.code != "nothing":
         return diagnosis.refusal
-    if not said.divergent:
-        return f"{agreement_told('No difference found', said.extent)}."
-    return f"{headline(said, WORDS['en'])}."
+    lines = [headline(said, "en"), *evidence_told(said.claim)]
+    formats = None if said.extent is None else formats_told(said.extent)
+    return f"{'; '.join([*lines, formats] if formats else lines)}."
 
 
 def _render(diagnosis: Diagnosis, places: list[_Place], picture: str, nothing: str) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from builder import claim
+from builder.claim_words import Language
 from builder.reasons import sentence
 from builder.results.reading import Results
 from builder.results.records import Finding, Node, Reason, Summary
@@ -28,7 +30,7 @@ from tb_graph_ascend.view.slide_text import (
     width_of,
     wrapped,
 )
-from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords, apart_told
+from tb_graph_ascend.view.slide_words import WORDS, SlideWords, formats_worded
 
 WIDTH, HEIGHT = 1920, 1080
 _MARGIN, _TOP, _ROW = 96, 458, 50
@@ -81,10 +83,10 @@ def slide(
     if index is not None and since is not None:
         subject = _measured(since, words, reason)
     elif index is not None and cause is not None:
-        subject = _named(cause, words, reason, shares_of(index))
+        subject = _named(cause, language, reason, shares_of(index))
     if subject is not None and also:
         subject = replace(subject, where=f"{subject.where} · {also}")
-    parts = [*_frame(), *_title(said, since, subject, words), *_legend(summary, words)]
+    parts = [*_frame(), *_title(said, since, subject, language), *_legend(summary, words)]
     if index is not None and subject is not None:
         parts += _rows(_around(database, index, subject.node.id), summary, words)
     return (
@@ -105,14 +107,16 @@ def _place_of(cause: Cause | None, since: Since | None) -> tuple[int, int] | Non
     return None if cause is None else (cause.finding.step, cause.finding.rank)
 
 
-def _named(cause: Cause, words: SlideWords, reason: str | None, share: DivergentShares) -> _Subject:
+def _named(
+    cause: Cause, language: Language, reason: str | None, share: DivergentShares
+) -> _Subject:
     """What the diagnosis names."""
-    finding = cause.finding
+    finding, words = cause.finding, WORDS[language]
     return _Subject(
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
-        begins=_begins(cause.module, _sentences(finding, words)),
+        begins=_begins(cause.module, _sentences(finding, language)),
         where=" · ".join(_where(cause, words, share)),
         told=reason or "; ".join(map(worded, _telling(finding.reasons))) or finding.kind,
         stack=cause.stack or [],
@@ -174,15 +178,13 @@ def _rounded(numbers: dict[str, str], digits: int) -> set[str]:
     return {f"{float(number):.{digits}g}" for number in numbers.values()}
 
 
-def headline(said: Answer, words: SlideWords) -> str:
-    """The sentence of an answer without a cause: too little is shared, none is named, or agreed."""
-    if not said.certain:
-        return words.few_shared.format(share=int(100 * (said.coverage.share or 0)))
-    if said.worst is None:
-        return words.nothing_compared
-    if said.divergent:
-        return words.not_named
-    return words.agrees if said.coverage.is_whole else words.nothing
+def headline(said: Answer, language: Language) -> str:
+    """The sentence of an answer without a cause: too little is shared, or what may be claimed."""
+    if not said.certain and said.claim.code != "nothing":
+        share = int(100 * (said.coverage.share or 0))
+        return WORDS[language].few_shared.format(share=share)
+    told = claim.headline(said.claim, language=language)
+    return told[:1].upper() + told[1:]
 
 
 def _around(database: Results, index: DiffIndex, node: int) -> list[DiffRow]:
@@ -200,10 +202,11 @@ def _frame() -> Iterator[str]:
 
 
 def _title(
-    said: Answer, since: Since | None, subject: _Subject | None, words: SlideWords
+    said: Answer, since: Since | None, subject: _Subject | None, language: Language
 ) -> Iterator[str]:
+    words = WORDS[language]
     if subject is None:
-        yield from _nothing_named(said, since, words)
+        yield from _nothing_named(said, since, language)
         return
     yield text_line(_MARGIN, 120, subject.begins, fitting(subject.begins, 60, 46))
     yield text_line(_MARGIN, 172, subject.where, fitting(subject.where, 30, 96, quiet=True))
@@ -213,25 +216,29 @@ def _title(
     yield from _source(subject.stack, words, 236 + 42 * len(lines), apart=len(lines) <= 2)
 
 
-def _nothing_named(said: Answer, since: Since | None, words: SlideWords) -> Iterator[str]:
-    coverage = said.coverage
+def _nothing_named(said: Answer, since: Since | None, language: Language) -> Iterator[str]:
+    words, coverage = WORDS[language], said.coverage
     told = words.compared.format(
         matched=coverage.matched,
         pairs=coverage.pairs,
         unmatched=coverage.unmatched_problem + coverage.unmatched_benchmark,
         failed=len(coverage.failed),
     )
-    title = headline(said, words) if since is None else words.since_nowhere
-    yield text_line(_MARGIN, 130, title, Style(60, bold=True, most=46))
+    title = headline(said, language) if since is None else claim.since_mapping(language)
+    yield text_line(_MARGIN, 130, title, fitting(title, 60, 46))
     yield text_line(_MARGIN, 210, told, Style(32, most=104))
     if said.divergent and said.worst is not None:
         told = words.worst.format(
             divergent=said.divergent, threshold=said.threshold, worst=said.worst
         )
         yield text_line(_MARGIN, 270, told, Style(32, most=104))
-    if said.extent is not None:
-        for number, line in enumerate(wrapped(apart_told(said.extent, words), 104)):
-            yield text_line(_MARGIN, 270 + 42 * number, line, Style(32, most=106))
+        return
+    lines = claim.evidence_told(said.claim, language)
+    if said.extent is not None and said.extent.formats is not None:
+        lines.append(formats_worded(said.extent.formats, words))
+    rows = [row for line in lines for row in wrapped(line, 104)]
+    for number, row in enumerate(rows):
+        yield text_line(_MARGIN, 270 + 42 * number, row, Style(32, most=106))
 
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:
@@ -240,10 +247,11 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
     return [*reasons[:1], *others[:1]]
 
 
-def _sentences(finding: Finding, words: SlideWords) -> tuple[str, str, str]:
+def _sentences(finding: Finding, language: Language) -> tuple[str, str, str]:
     """Of a cause that heals, which none in the optimizer does, that the result is the same."""
     if any(reason["code"] == "heals" for reason in finding.reasons):
-        return words.heals, words.heals_at_top, words.heals_at_top
+        return claim.healing(language)
+    words = WORDS[language]
     if finding.node.direction == "backward" or finding.node.recomputed:
         return words.begins_backward, words.begins_backward_at_top, words.begins_in_optimizer
     return words.begins, words.begins_at_top, words.begins_in_optimizer

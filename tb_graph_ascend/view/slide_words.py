@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-from builder.results.extent import Extent
+from builder.claim_words import Language
+from builder.results.extent import Formats
 from tb_graph_ascend.view.diff.words import Word
-
-Language = Literal["en", "zh"]
 
 
 class SlideWords(msgspec.Struct, frozen=True):
@@ -20,12 +17,9 @@ class SlideWords(msgspec.Struct, frozen=True):
     begins_in_optimizer: str
     begins_backward: str
     begins_backward_at_top: str
-    heals: str
-    heals_at_top: str
     since: str
     since_at_top: str
     since_in_optimizer: str
-    since_nowhere: str
     since_differs: str
     not_diagnosed: str
     place: str
@@ -35,16 +29,9 @@ class SlideWords(msgspec.Struct, frozen=True):
     led_back: str
     led_back_all: str
     source: str
-    agrees: str
-    nothing: str
     formats: str
-    largest: str
-    no_error: str
-    between: str
-    nothing_compared: str
     compared: str
     few_shared: str
-    not_named: str
     worst: str
     problem: str
     benchmark: str
@@ -68,12 +55,9 @@ WORDS: dict[Language, SlideWords] = {
         begins_in_optimizer="It begins in the optimizer",
         begins_backward="It begins in the backward pass of {module}",
         begins_backward_at_top="It begins in the backward pass of DefaultModel itself",
-        heals="The same result; {module} gets there another way",
-        heals_at_top="The same result; calls in DefaultModel itself get there another way",
         since="With pairs made by hand it begins in {module}",
         since_at_top="With pairs made by hand it begins in DefaultModel itself",
         since_in_optimizer="With pairs made by hand it begins in the optimizer",
-        since_nowhere="With pairs made by hand nothing measured diverges",
         since_differs="the first that differs, by what was measured",
         not_diagnosed="not diagnosed anew since",
         place="step {step} · rank {rank}",
@@ -83,25 +67,15 @@ WORDS: dict[Language, SlideWords] = {
         led_back="{count} of {divergent} divergent nodes there go back to it",
         led_back_all="all {count} divergent nodes there go back to it",
         source="{line} in {function}",
-        agrees="Both runs agree",
-        nothing="Nothing diverges in what was compared",
         formats=(
             "though of {total} matched calls that put out floats the {coarser} run computes "
             "{calls} in {coarse}, the {finer} run in {fine}; the tolerance is that of the coarser"
         ),
-        largest=(
-            "largest relative error {percent:.2g} %, in {value} of {call} "
-            "(step {step}, rank {rank})"
-        ),
-        no_error="no value differs at all",
-        between="; ",
-        nothing_compared="Nothing was compared",
         compared=(
             "{matched} nodes matched in {pairs} steps and ranks; {unmatched} have no partner, "
             "{failed} steps and ranks failed"
         ),
         few_shared="These runs share {share} % of their calls by name",
-        not_named="Both runs differ, but no beginning could be named",
         worst="{divergent} nodes are above {threshold:g}, worst {worst:.2f}",
         problem="PROBLEM",
         benchmark="BENCHMARK",
@@ -128,12 +102,9 @@ WORDS: dict[Language, SlideWords] = {
         begins_in_optimizer="差异始于优化器",
         begins_backward="差异始于 {module} 的反向过程",
         begins_backward_at_top="差异始于 DefaultModel 本身的反向过程",
-        heals="结果一致，仅 {module} 中的算法不同",
-        heals_at_top="结果一致，仅 DefaultModel 本身的算法不同",
         since="按手动映射，差异始于 {module}",
         since_at_top="按手动映射，差异始于 DefaultModel 本身",
         since_in_optimizer="按手动映射，差异始于优化器",
-        since_nowhere="按手动映射，测得的部分没有差异",
         since_differs="按测得的数值，最先不同的调用",
         not_diagnosed="此后未重新诊断",
         place="第 {step} 步 · 卡 {rank}",
@@ -143,22 +114,15 @@ WORDS: dict[Language, SlideWords] = {
         led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
         led_back_all="该处全部 {count} 个有差异的节点都可追溯到它",
         source="{line}，在 {function} 中",
-        agrees="两次运行一致",
-        nothing="已比对的部分没有差异",
         formats=(
             "但输出浮点数的 {total} 个已匹配调用中有 {calls} 个{coarser}以 {coarse} 计算，"
             "{finer}以 {fine} 计算；容差按较粗的格式"
         ),
-        largest="最大相对误差 {percent:.2g}%，在 {call} 的 {value}（第 {step} 步，卡 {rank}）",
-        no_error="没有任何数值不同",
-        between="；",
-        nothing_compared="没有比对任何数值",
         compared=(
             "匹配了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
             "{failed} 组失败"
         ),
         few_shared="两次运行只有 {share}% 的调用同名",
-        not_named="两次运行有差异，但无法指出起点",
         worst="{divergent} 个节点超过 {threshold:g}，最差 {worst:.2f}",
         problem="问题侧",
         benchmark="标杆侧",
@@ -182,21 +146,8 @@ WORDS: dict[Language, SlideWords] = {
 }
 
 
-def apart_told(extent: Extent, words: SlideWords) -> str:
-    """How far apart two runs are that agree."""
-    told = []
-    if extent.formats is not None:
-        finer = "benchmark" if extent.formats.coarser == "problem" else "problem"
-        facts = msgspec.to_builtins(extent.formats)
-        told.append(
-            words.formats.format(
-                **{**facts, "coarser": words.sides[extent.formats.coarser]},
-                finer=words.sides[finer],
-            )
-        )
-    largest = extent.largest
-    if largest is not None:
-        facts = {**msgspec.to_builtins(largest), "percent": 100 * largest.error}
-        measured = words.largest.format(call=largest.name, **facts)
-        told.append(words.no_error if largest.error == 0 else measured)
-    return words.between.join(told)
+def formats_worded(formats: Formats, words: SlideWords) -> str:
+    """That the two runs compute in two formats."""
+    finer = "benchmark" if formats.coarser == "problem" else "problem"
+    facts = {**msgspec.structs.asdict(formats), "coarser": words.sides[formats.coarser]}
+    return words.formats.format(finer=words.sides[finer], **facts)

@@ -18,3 +18,9 @@ def test_written_types_are_up_to_date(tmp_path: Path) -> None:
     page_messages.write_messages(tmp_path / "messages.ts")
     fresh = (tmp_path / "messages.ts").read_text(encoding="utf-8")
     assert page_messages.WRITTEN.read_text(encoding="utf-8") == fresh, "run `make messages`"
+
+
+def test_the_page_has_the_words_of_an_all_clear_that_the_builder_has() -> None:
+    for language, file in page_messages.WORDED.items():
+        fresh = page_messages.claim_texts(language)
+        assert file.read_text(encoding="utf-8") == fresh, "run `make messages`"

@@ -18,12 +18,14 @@ from builder.dump.inspection.scan import BrokenDumpError, Contents, decode_all, 
 from builder.dump.kernel_dump import read_kernels
 from builder.dump.kernel_files import is_iteration
 from builder.dump.sources import Source, find_sources
+from builder.processes.own_imports import own_imports
 from builder.processes.second_process import CAN_FORK
 from msprobe_core.format import (
     CONSTRUCT_FILE,
     DEBUG_FILE,
     DUMP_FILE,
     ERROR_LOG,
+    FLOW_FILE,
     STACK_FILE,
     TENSOR_DIR,
     values_file,
@@ -98,7 +100,7 @@ def _scan_files(files: Sequence[Path]) -> list[_Scanned]:
     if processes == 1:
         return [_scan_file(file, None) for file in files]
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+    with own_imports(), ProcessPoolExecutor(processes, mp_context=context) as pool:
         return [_scan_file(file, pool) for file in files]
 
 
@@ -195,7 +197,8 @@ def _text(value: object) -> str | None:
 
 def _missing_files(folder: Path) -> list[str]:
     file = values_file(folder).name
-    names = (file, STACK_FILE) if file == DEBUG_FILE else (file, CONSTRUCT_FILE, STACK_FILE)
+    others = () if file == DEBUG_FILE else (CONSTRUCT_FILE, FLOW_FILE)
+    names = (file, STACK_FILE, *others)
     problems = [f"{name} is missing" for name in names if not (folder / name).is_file()]
     if (folder / ERROR_LOG).is_file():
         problems.append(f"{ERROR_LOG} tells of values that could not be read")
@@ -204,7 +207,7 @@ def _missing_files(folder: Path) -> list[str]:
 
 def _sizes(folder: Path) -> tuple[int, set[str]]:
     """Bytes of all files of a rank, and the names of its tensor files."""
-    names = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE, ERROR_LOG)
+    names = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE, FLOW_FILE, ERROR_LOG)
     size = sum((folder / n).stat().st_size for n in names if (folder / n).is_file())
     tensors: dict[str, tuple[int, int]] = {}
     if (folder / TENSOR_DIR).is_dir():

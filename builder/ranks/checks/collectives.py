@@ -20,10 +20,11 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CollectiveCall:
-    """One call on all ranks: its records by key and rank."""
+    """One call on all ranks: its records by key and rank, and what it is checked by."""
 
     name: str
     records: dict[str, dict[int, Record]]
+    check: Callable[[CollectiveCall, Group], str | None]
 
     def of(self, rank: int, *keys: str) -> Record | None:
         """A rank's record under the first of some keys that it has."""
@@ -37,18 +38,41 @@ class CollectiveCall:
 
 def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, str]]:
     """The calls whose result does not follow from what went in: name, group and what is wrong."""
+    for call in _checked_calls(values):
+        for group in _groups_of(call):
+            text = call.check(call, group)
+            if text is not None:
+                yield call.name, group, text
+
+
+def _checked_calls(values: RunValues) -> Iterator[CollectiveCall]:
+    """The calls that promise something."""
     for name, (start, stop) in values.run.dump.ranges.items():
         entry = parse(name)
         check = _CHECKS.get(entry.type_name) if entry is not None else None
         if entry is None or entry.prefix not in COMMUNICATION or check is None:
             continue
-        call = CollectiveCall(name, _records(values, start, stop))
-        if _is_pending(call) or _is_no_sum(call, values.run.blank.get(name, frozenset())):
-            continue
-        for group in _groups_of(call):
-            text = check(call, group)
-            if text is not None:
-                yield name, group, text
+        call = CollectiveCall(name, _records(values, start, stop), check)
+        if not (_is_pending(call) or _is_no_sum(call, values.run.blank.get(name, frozenset()))):
+            yield call
+
+
+def told_collectives(values: RunValues) -> int:
+    """How many calls could be held against what went in: both sides of them left numbers."""
+    return sum(
+        bool(any(group for group in _groups_of(call)) and _has_numbers(call))
+        for call in _checked_calls(values)
+    )
+
+
+def _has_numbers(call: CollectiveCall) -> bool:
+    def known(side: str) -> bool:
+        listed = (
+            r for key, by in call.records.items() if key.startswith(side) for r in by.values()
+        )
+        return any(record.Max is not None or record.Mean is not None for record in listed)
+
+    return known("input") and known("output")
 
 
 def _records(values: RunValues, start: int, stop: int) -> dict[str, dict[int, Record]]:

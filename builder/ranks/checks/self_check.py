@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from builder.claim import Claim, Counted, Evidence, claim, together
 from builder.dump.reader import read_dump
 from builder.dump.sources import Source, SourceSet
 from builder.dump.twins import Twins
@@ -25,7 +26,7 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.assembly.peers import micro_batches_of
-from builder.ranks.checks.collectives import wrong_collectives
+from builder.ranks.checks.collectives import told_collectives, wrong_collectives
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
@@ -54,8 +55,21 @@ class CheckFinding:
     text: str
 
 
-def check_dump(dump: SourceSet, sizes: Sizes) -> list[CheckFinding]:
-    """The findings of every step, in order.
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The findings of every step, in order, and what the ranks were held against each other by."""
+
+    findings: list[CheckFinding]
+    evidence: Evidence
+
+    @property
+    def claim(self) -> Claim:
+        """What may be said of the ranks."""
+        return claim(self.evidence, len(self.findings))
+
+
+def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
+    """Hold the ranks of every step against each other.
 
     Raises InputError when there are no ranks to hold against each other, DumpError for a rank that
     cannot be read.
@@ -66,24 +80,37 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> list[CheckFinding]:
             "give a dump or a step of several ranks",
         )
     listed: list[CheckFinding] = []
+    parts: list[Evidence] = []
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
-        listed += check_step(step, _logical_run(dump.path, ranks, sizes))
-    return listed
+        found = check_step(step, _logical_run(dump.path, ranks, sizes))
+        listed += found.findings
+        parts.append(found.evidence)
+    return Checked(listed, together(parts))
 
 
-def check_step(step: int, run: LogicalRun) -> list[CheckFinding]:
+def check_step(step: int, run: LogicalRun) -> Checked:
     """The findings of one step: collectives first, since replicas differ behind them."""
-    values = RunValues(run)
+    values, seen = RunValues(run), Counter[str]()
     findings = [
         *_collectives(step, values),
         *check_groups(step, values),
         *check_sums(step, values),
-        *_clipping(step, values),
-        *_as_updates(list(_replicas(step, values)), values),
+        *_clipping(step, values, seen),
+        *_as_updates(list(_replicas(step, values, seen)), values),
     ]
     order = {name: number for number, name in enumerate(run.dump.ranges)}
-    return sorted(findings, key=lambda finding: order[finding.node])
+    seen["collectives"] = told_collectives(values)
+    return Checked(sorted(findings, key=lambda each: order[each.node]), _evidence(step, seen))
+
+
+def _evidence(step: int, seen: Counter[str]) -> Evidence:
+    """What a step rests on; one without anything is as good as unchecked."""
+    compared = [Counted(code, seen[code]) for code in ("replicas", "collectives", "factors")]
+    gaps = [Counted("null_statistics", seen["silent"])]
+    if not any(each.count for each in compared):
+        gaps.append(Counted("unchecked_step", 1, f"step {step}"))
+    return Evidence(tuple(each for each in compared if each.count)).with_gaps(*gaps)
 
 
 def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
@@ -98,7 +125,7 @@ def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> Logical
 # --- replicas -----------------------------------------------------------------------------------
 
 
-def _replicas(step: int, values: RunValues) -> Iterator[CheckFinding]:
+def _replicas(step: int, values: RunValues, seen: Counter[str]) -> Iterator[CheckFinding]:
     roles: dict[tuple[str, str, tuple[int, ...]], list[int]] = {}
     for index in range(len(values.keys)):
         if _is_parameter(values, index):
@@ -108,7 +135,7 @@ def _replicas(step: int, values: RunValues) -> Iterator[CheckFinding]:
                 roles.setdefault((name, values.keys[index], grid.sizes), []).append(index)
     known: dict[tuple[str, int], bool] = {}
     for role, rows in roles.items():
-        yield from _role_conflicts(step, values, role, rows, known)
+        yield from _role_conflicts(step, values, role, rows, known, seen)
 
 
 def _is_parameter(values: RunValues, index: int) -> bool:
@@ -122,10 +149,11 @@ def _role_conflicts(
     role: tuple[str, str, tuple[int, ...]],
     rows: Sequence[int],
     known: dict[tuple[str, int], bool],
+    seen: Counter[str],
 ) -> Iterator[CheckFinding]:
     name, key, sizes = role
     same = _same(values, rows)
-    table, _ = values.numbers(indices([values.run.parts[row] for row in rows]))
+    table, recorded = values.numbers(indices([values.run.parts[row] for row in rows]))
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
     placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
     for place, axis in enumerate(axes):
@@ -138,6 +166,9 @@ def _role_conflicts(
         if whole is False or not (agreeing or whole):
             continue
         known[name, place] = True
+        has_numbers = int(recorded.any(axis=(0, 2)).sum())
+        seen["replicas"] += has_numbers
+        seen["silent"] += len(rows) - has_numbers
         for at in np.flatnonzero(apart > same).tolist():
             ranks = _outliers(values, rows[at], table[:, at], axes, place)
             where = values.run.layout.describe_all(ranks)
@@ -222,9 +253,10 @@ def _as_updates(findings: list[CheckFinding], values: RunValues) -> Iterator[Che
         yield replace(finding, check="update", text=text)
 
 
-def _clipping(step: int, values: RunValues) -> Iterator[CheckFinding]:
+def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[CheckFinding]:
     """One finding where ranks scale the gradients that their optimizers read by unlike factors."""
     factors, rounding = clip_factors(values)
+    seen["factors"] = len(factors) if len(factors) > 1 else 0
     node = next((o for o in values.owner if o.startswith("Optimizer.")), None)
     if node is None or not unlike_factors(factors, rounding):
         return

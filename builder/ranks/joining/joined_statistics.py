@@ -156,8 +156,9 @@ def disagreement(table: Floats, axes: Sequence[AxisLayout], at: int) -> Floats:
         apart = np.abs(grid - first)
         norm = np.abs(first[NORM])
         scale = np.stack((absmax, absmax, np.where(norm > 0, norm, absmax), norm))
-        relative = np.where(apart == 0, 0.0, apart / scale)
-        relative = np.where(np.isnan(relative), 0.0, relative)
-        # NaN on some of the ranks only is no agreement.
-        relative = np.where(np.isnan(grid) ^ np.isnan(first), np.inf, relative)
+        relative = apart / scale
+        # NaN or infinity on some of the ranks only is no agreement.
+        relative = np.where(np.isnan(relative), np.inf, relative)
+        same = (grid == first) | (np.isnan(grid) & np.isnan(first))
+        relative = np.where(same, 0.0, relative)
     return np.asarray(relative.max(axis=(0, 2, 3, 4)))

@@ -112,6 +112,7 @@ class MsprobeDatabase:
             overflow_checked=bool(self._stored.config["overflow_check"]),
             summary=[{"code": "msprobe_file"}],
             pairs=[self._pair(place, sides) for place, sides in self._stored.counts.items()],
+            evidence=None,
         )
 
     def pair(self, step: int, rank: int) -> PairGraphs:

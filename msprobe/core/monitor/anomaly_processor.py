@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from msprobe.errors import CheckError
+from msprobe_core.format.whole_file import written_whole
 
 ANALYSED = "anomaly_analyse.json"
 _FORWARD, _BACKWARD, _OPTIMIZER = range(3)
@@ -111,7 +112,8 @@ class AnomalyAnalyse:
         folder = Path(output_path)
         folder.mkdir(parents=True, exist_ok=True)
         facts = {each.get_key(): each.to_dict() for each in self.sorted_anomalies}
-        (folder / ANALYSED).write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        with written_whole(folder / ANALYSED) as beside:
+            beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
         return folder / ANALYSED
 
 

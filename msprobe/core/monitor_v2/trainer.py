@@ -13,11 +13,14 @@ from torch import nn
 
 from msprobe.pytorch.monitor.known_names import say_unknown
 from msprobe.pytorch.monitor.monitor_tables import Tables
+from msprobe.pytorch.monitor.safely import safely
 from msprobe.pytorch.monitor.statistics import OPS, measure
-from msprobe.pytorch.monitor.watching import ModuleHooks, gradient_of, safely, state_of
+from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
 from msprobe_core.errors import ConfigError
+from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
-from msprobe_core.torch.monitor.optimizer_steps import around_step
+from msprobe_core.torch.gradients.steps import Step, around_step
+from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
 from msprobe_core.torch.rank import current_rank
 
 _FIELDS = (
@@ -46,7 +49,7 @@ class TrainerMonitorV2:
         self._step = 0
         self._tables: dict[str, Tables] = {}
         self._ends: list[Callable[[], None]] = []
-        self._patched = False
+        self._patched = self._left = False
         self._hooks: ModuleHooks | None = None
 
     def start(
@@ -70,21 +73,32 @@ class TrainerMonitorV2:
             self._watch(model)
         self._patched = optimizer is not None and self.config.get("patch_optimizer_step", True)
         if self._patched:
-            before, after = (partial(safely, do) for do in (self._before, self._after))
+            before, after = (partial(safely, do) for do in (self._takes, self._ends_step))
             self._ends.append(around_step(optimizer, before, after))
+        leave_to_the_parent(self)
 
     def step(self) -> None:
         """End a step by hand, where no optimizer is followed."""
         if self._patched:
             say("monitor: the optimizer's steps are counted already; this step() does nothing")
             return
-        safely(self._before)
-        safely(self._after)
+        if self._left:
+            return
+        safely(self._before, self._optimizer)
+        safely(self._after, self._optimizer)
 
     def stop(self) -> None:
         """Write what is left and take all hooks off."""
         for tables in self._tables.values():
             safely(tables.write)
+        self._take_off()
+
+    def leave(self) -> None:
+        """In a process that was forked: the tables are its parent's."""
+        self._tables, self._left = {}, True
+        self._take_off()
+
+    def _take_off(self) -> None:
         while self._ends:
             self._ends.pop()()
 
@@ -102,20 +116,28 @@ class TrainerMonitorV2:
         del micro
         self._take("module", name, "forward" if kind == "actv" else "backward", tensor)
 
-    def _before(self) -> None:
+    def _takes(self, step: Step) -> None:
+        self._before(step.optimizer)
+
+    def _ends_step(self, step: Step) -> None:
+        self._after(step.optimizer)
+
+    def _before(self, optimizer: object) -> None:
+        scaling = scaling_of(optimizer)
         for name, parameter in self._named:
             gradient = gradient_of(parameter)
             if self._is_on("weight_grad") and gradient is not None:
+                gradient = unscaled(gradient, scaling)
                 self._take("weight_grad", name, "reduced", gradient, [self._micro])
         if self._is_on("param"):
             for name, parameter in self._named:
                 self._take("param", name, "param_origin", parameter)
 
-    def _after(self) -> None:
+    def _after(self, optimizer: object) -> None:
         if self._is_on("optimizer"):
             for kind in ("exp_avg", "exp_avg_sq"):
                 for name, parameter in self._named:
-                    state = state_of(self._optimizer, parameter, kind)
+                    state = state_of(optimizer, parameter, kind)
                     if state is not None:
                         self._take("optimizer", f"{name}.{kind}", kind, state)
         if self._is_on("param"):

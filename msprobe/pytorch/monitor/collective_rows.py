@@ -10,6 +10,7 @@ import functools
 import json
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
@@ -17,19 +18,24 @@ from typing import Any
 import torch
 from torch import distributed
 
-from msprobe.pytorch.monitor.watching import safely
+from msprobe.pytorch.monitor.safely import safely
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.report import say
+from msprobe_core.torch.watch.awaited import Awaited
+from msprobe_core.torch.watch.coalescing import CoalescingBlocks
 from msprobe_core.torch.watch.collectives import without_received
+from msprobe_core.torch.watch.point_to_point import PointToPoint
 
 FUNCTIONS = (
-    *("send", "recv", "isend", "irecv", "broadcast", "reduce", "all_reduce", "gather", "scatter"),
+    *("send", "recv", "broadcast", "reduce", "all_reduce", "gather", "scatter"),
     *("all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
     *("all_to_all", "all_to_all_single"),
 )
 Sink = Callable[[str, torch.Tensor], None]
 """Called with the row's name and the tensor."""
 Named = list[tuple[str, torch.Tensor]]
+_Row = tuple[str, Named]
+"""The beginning of a row's name, and the tensors to measure."""
 
 
 class CollectiveHooks:
@@ -46,16 +52,22 @@ class CollectiveHooks:
         self._log_only = bool(settings.get("cc_log_only"))
         self.callers: dict[str, list[list[str]]] = {}
         self._replaced = Replacements()
-        self._waited: dict[int, tuple[object, str, Named]] = {}
+        self._awaited: Awaited[_Row] = Awaited(self._measure_safely, _copied)
+        self._blocks = CoalescingBlocks(self._awaited)
+        self._inside = threading.local()
+        self._point_to_point = PointToPoint(self._follow, self._is_inside)
         if not distributed.is_available():
             return
         for name in FUNCTIONS:
             self._replaced.put(distributed, name, self._wrapped(name, getattr(distributed, name)))
-        self._replaced.put(distributed.Work, "wait", self._waiting(distributed.Work.wait))
+        self._awaited.start()
+        self._blocks.start()
+        self._point_to_point.start()
 
     def end_step(self) -> None:
         """Let go of what nobody waits for; with `cc_log_only` say once who calls."""
-        self._waited.clear()
+        self._awaited.deliver()
+        self._awaited.take_rest()
         if self._log_only and self.callers:
             say(f"monitor: collectives and who calls them: {json.dumps(self.callers)}")
             self.callers = {}
@@ -63,36 +75,50 @@ class CollectiveHooks:
 
     def close(self) -> None:
         """Put the originals back."""
+        self._point_to_point.stop()
+        self._blocks.stop()
+        self._awaited.stop()
         self._replaced.restore()
-        self._waited.clear()
+        self._blocks.take_rest()
+        self._awaited.take_rest()
 
     def _wrapped(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            chosen = self._is_chosen(name, sys._getframe(1))
-            if chosen and self._before and not self._log_only:
-                given = without_received(name, args, kwargs)
-                safely(self._measure, f"{name}.pre", list(_tensors(*given)))
-            result = original(*args, **kwargs)
-            if chosen and not self._log_only:
-                tensors = list(_tensors(args, kwargs))
-                if hasattr(result, "wait"):
-                    self._waited[id(result)] = (result, f"{name}.post", tensors)
-                else:
-                    safely(self._measure, f"{name}.post", tensors)
-            return result
+            run = functools.partial(original, *args, **kwargs)
+            self._inside.depth = getattr(self._inside, "depth", 0) + 1
+            try:
+                return self._follow(name, run, args, kwargs, sys._getframe(1))
+            finally:
+                self._inside.depth -= 1
 
         return collective
 
-    def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def wait(work: object, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            result = original(work, *args, **kwargs)
-            _, name, tensors = self._waited.pop(id(work), (None, "", []))
-            safely(self._measure, name, tensors)
-            return result
+    def _is_inside(self) -> bool:
+        """Whether this thread is in a call that is measured as a whole."""
+        return bool(getattr(self._inside, "depth", 0))
 
-        return wait
+    def _follow(
+        self,
+        name: str,
+        run: Callable[[], Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        caller: FrameType,
+    ) -> Any:  # noqa: ANN401
+        chosen = self._is_chosen(name, caller)
+        if chosen and self._before and not self._log_only:
+            given = without_received(name, args, kwargs)
+            safely(self._measure, f"{name}.pre", list(_tensors(*given)))
+        result = run()
+        if chosen and not self._log_only:
+            row = f"{name}.post", list(_tensors(args, kwargs))
+            if not self._blocks.gather([*args, *kwargs.values()], row):
+                self._awaited.note_or_hand_over(result, row)
+        return result
+
+    def _measure_safely(self, row: _Row) -> None:
+        safely(self._measure, *row)
 
     def _measure(self, name: str, tensors: Named) -> None:
         for place, tensor in tensors:
@@ -107,6 +133,11 @@ class CollectiveHooks:
         if stack not in ways:
             ways.append(stack)
         return not self._lines or any(line.search(each) for line in self._lines for each in stack)
+
+
+def _copied(row: _Row) -> _Row:
+    name, tensors = row
+    return name, [(place, tensor.detach().clone()) for place, tensor in tensors]
 
 
 def _lines_of(frame: FrameType | None) -> list[str]:

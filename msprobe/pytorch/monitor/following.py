@@ -11,7 +11,9 @@ from torch import nn
 from msprobe.pytorch.monitor.collective_rows import CollectiveHooks
 from msprobe.pytorch.monitor.module_structure import CallerWatch, StructureWatch
 from msprobe.pytorch.monitor.monitor_settings import MonitorSettings
-from msprobe.pytorch.monitor.watching import ModuleHooks, gradient_of, safely, state_of
+from msprobe.pytorch.monitor.safely import safely
+from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
+from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
 
 Take = Callable[[str, str, int, int | None, torch.Tensor], None]
 """Called with the kind, the name, the stage, the micro-batch (None for none) and the tensor."""
@@ -42,9 +44,12 @@ class Following:
             self._ends.append(self.collectives.close)
 
     def before_step(self, optimizer: object) -> None:
-        """Measure gradients as the optimizer reads them, and weights before it changes them."""
+        """Measure gradients as the optimizer takes them, and weights before it changes them."""
+        scaling = scaling_of(optimizer)
         for stage, name, parameter in self._named:
             gradient = gradient_of(parameter)
+            if gradient is not None:
+                gradient = unscaled(gradient, scaling)
             if self._settings.wg_distribution and gradient is not None:
                 self._take("grad_reduced", name, stage, None, gradient)
             if self._settings.param_distribution:
@@ -68,8 +73,9 @@ class Following:
 
     def close(self) -> None:
         """Take everything off again."""
-        for hooks in self._hooks:
-            hooks.close()
+        for hooks in (*self._hooks, self.structure, self.callers):
+            if hooks is not None:
+                hooks.close()
         while self._ends:
             self._ends.pop()()
 
@@ -90,9 +96,9 @@ class Following:
         if settings.xy_distribution:
             self._hooks.append(self._module_hooks(stage, model, chosen))
         if self.structure is not None:
-            self.structure.follow(stage, model, safely)
+            self.structure.follow(stage, model)
         if self.callers is not None:
-            self.callers.follow(stage, model, safely)
+            self.callers.follow(stage, model)
 
     def _module_hooks(
         self, stage: int, model: nn.Module, chosen: Callable[[str], bool]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
+
+from msprobe_core.format.csv_table import CsvTable
 
 Row = Sequence[object]
 
@@ -49,10 +50,10 @@ class Tables:
             path = self._folder / self._pattern.format(kind=kind, first=self._first, last=last)
             goes_on = path.exists()  # a training that was started again, in the same folder
             with path.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file, lineterminator="\n")
+                table = CsvTable(file)
                 if not goes_on:
-                    writer.writerow(self._headers[kind])
-                writer.writerows([[self._text(cell) for cell in row] for row in rows])
+                    table.row(self._headers[kind])
+                table.rows([[self._text(cell) for cell in row] for row in rows])
         self._rows = {kind: [] for kind in self._rows}
 
     def _text(self, cell: object) -> object:

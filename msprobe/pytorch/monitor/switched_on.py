@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from msprobe.pytorch.monitor.monitor_settings import MonitorSettings, read_settings
+from msprobe_core.format.whole_file import written_whole
 from msprobe_core.report import say
 
 
@@ -43,7 +44,9 @@ class ConfigurationWatch:
         try:
             given = json.loads(self._path.read_text(encoding="utf-8"))
             text = json.dumps({**given, "dynamic_on": False}, indent=2)
-            self._path.write_text(text, encoding="utf-8")
+            # All ranks do so, and read it at each step: none may see half of it.
+            with written_whole(self._path) as beside:
+                beside.write_text(text, encoding="utf-8")
             self._seen = self._path.stat().st_mtime_ns
         except (OSError, ValueError) as error:
             say(f"monitor: {self._path}: {error}; dynamic_on was not set back")

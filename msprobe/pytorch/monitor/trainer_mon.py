@@ -8,6 +8,7 @@ that is asked for or fails here ends the training. `"format": "trend"` writes tr
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,13 @@ from msprobe.pytorch.monitor.following import Following
 from msprobe.pytorch.monitor.monitor_settings import MonitorSettings, read_settings
 from msprobe.pytorch.monitor.monitor_tables import Row, Tables
 from msprobe.pytorch.monitor.output_folder import output_folder
+from msprobe.pytorch.monitor.safely import safely
 from msprobe.pytorch.monitor.statistics import measure
 from msprobe.pytorch.monitor.switched_on import ConfigurationWatch
-from msprobe.pytorch.monitor.watching import safely
 from msprobe.pytorch.trends import Trends
+from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
-from msprobe_core.torch.monitor.optimizer_steps import around_step
+from msprobe_core.torch.gradients.steps import Step, around_step
 from msprobe_core.torch.rank import current_rank
 
 _GRADIENTS = ("grad_unreduced", "grad_reduced")
@@ -56,6 +58,7 @@ class TrainerMon:
         self._rows: dict[str, dict[str, list[Row]]] = {}
         self._headers: dict[str, list[str]] = {}
         self._trends: Trends | None = None
+        self._end_watching: Callable[[], None] = _nothing
 
     def set_monitor(self, model: object, *given: object, **named: object) -> None:
         """Follow a model and its optimizer.
@@ -85,8 +88,9 @@ class TrainerMon:
         else:
             self._begin(self.settings)
         if optimizer is not None:
-            before, after = (partial(safely, do, optimizer) for do in (self._before, self._after))
-            around_step(optimizer, before, after)
+            before, after = (partial(safely, do) for do in (self._before, self._after))
+            self._end_watching = around_step(optimizer, before, after)
+        leave_to_the_parent(self)
 
     set_wrapped_optimizer = monitor_gnorm_with_ad = set_monitor
 
@@ -108,8 +112,19 @@ class TrainerMon:
     def close(self) -> None:
         """Write what is left and take all hooks off; scripts that end need not call it."""
         self._end()
+        self._end_watching()
+        self._end_watching = _nothing
         if self._trends is not None:
             self._trends.close()
+
+    def leave(self) -> None:
+        """In a process that was forked: the tables are its parent's."""
+        following, self._following = self._following, None
+        if following is not None:
+            following.close()
+        self._end_watching()
+        self._end_watching = _nothing
+        self._switch.waits = False
 
     def _begin(self, settings: MonitorSettings) -> None:
         """Follow what a configuration asks for, into a folder of its own."""
@@ -127,16 +142,16 @@ class TrainerMon:
             self._following = None
             self._tables.write()
 
-    def _before(self, optimizer: object) -> None:
+    def _before(self, step: Step) -> None:
         if self._following is not None:
-            self._following.before_step(optimizer)
+            self._following.before_step(step.optimizer)
 
-    def _after(self, optimizer: object) -> None:
+    def _after(self, made: Step) -> None:
         step, self._step = self._step, self._step + 1
         if self._following is not None:
             # Rows that are measured here belong to the step that has just been made.
             self._step = step
-            self._following.after_step(optimizer)
+            self._following.after_step(made.optimizer)
             self._end_step(self._following)
             self._step = step + 1
             self._tables.end_step(step)
@@ -167,7 +182,9 @@ class TrainerMon:
             kind,
             ["vpp_stage", "name", "step", *([] if micro is None else ["micro_step"]), *self.ops],
         )
-        self._rows.setdefault(kind, {}).setdefault(name, []).append([*place, *numbers])
+        by_name = self._rows.setdefault(kind, {})
+        # What comes last stands last: a module's gradients are complete then.
+        by_name[name] = [*by_name.pop(name, []), [*place, *numbers]]
         if self._rules.rules:
             measured = Place(_TAGGED.get(kind, kind), name, stage, self._step, micro)
             self._rules.look(measured, dict(zip(self.ops, numbers, strict=True)))
@@ -177,7 +194,9 @@ class TrainerMon:
             rows = [row for rows in by_name.values() for row in rows]
             if kind == "actv":
                 rows = _inputs_before_outputs(by_name)
-            elif "micro_step" in self._headers[kind]:
+            elif kind == "actv_grad":
+                rows = _as_they_are_complete(by_name)
+            if kind != "actv" and "micro_step" in self._headers[kind]:
                 rows.sort(key=lambda row: row[3])  # type: ignore[arg-type,return-value]
             self._tables.add(kind, self._headers[kind], rows)
         self._rows = {}
@@ -203,6 +222,24 @@ def _inputs_before_outputs(by_name: dict[str, list[Row]]) -> list[Row]:
         for rows in modules.values()
         for row in sorted(rows, key=lambda row: row[3])  # type: ignore[arg-type,return-value]
     ]
+
+
+def _as_they_are_complete(by_name: dict[str, list[Row]]) -> list[Row]:
+    """Module by module as their last gradient came, those of inputs before those of outputs."""
+    modules: dict[str, list[str]] = {}
+    for name in by_name:
+        module = name.rpartition(".")[0]
+        modules[module] = [*modules.pop(module, []), name]
+    ordered = [
+        name
+        for names in modules.values()
+        for name in sorted(names, key=lambda name: name.rpartition(".")[2].startswith("output"))
+    ]
+    return [row for name in ordered for row in by_name[name]]
+
+
+def _nothing() -> None:
+    """Nothing is watched."""
 
 
 def _count(name: str, value: object, default: int) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from msprobe_core.report import say
-from msprobe_core.torch.record.entries import untraced
+from msprobe.pytorch.monitor.module_gradients import ModuleInputs
+from msprobe.pytorch.monitor.safely import safely
+from msprobe_core.torch.monitor.module_calls import ModuleCalls
 
 Sink = Callable[[str, str, int, torch.Tensor], None]
 """Called with the kind, the name, the micro-batch and the tensor."""
@@ -28,61 +29,84 @@ class ModuleHooks:
         directions: Sequence[str] = ("forward", "backward"),
     ) -> None:
         self._sink, self._name_of = sink, name_of
-        self._calls: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._open: list[ModuleInputs] = []
         self._handles: list[Any] = []
+        self._calls = ModuleCalls()
         for name, module in model.named_modules():
             if not chosen(name):
                 continue
             if "forward" in directions:
-                hook = partial(self._forward, name)
-                self._handles.append(module.register_forward_hook(hook, with_kwargs=True))
+                self._calls.after(module, partial(safely, self._forward, name))
             if "backward" in directions:
-                hook = partial(self._backward, name)
-                self._handles.append(module.register_full_backward_hook(hook))
+                self._calls.before(module, self._begin)
+                self._calls.after(module, partial(self._watch_gradients, name))
 
     def end_step(self) -> None:
-        """Count micro-batches from 0 again."""
-        self._calls.clear()
+        """Count micro-batches from 0 again, and let go of the step's tensors."""
+        self._numbers.clear()
+        self._open.clear()
+        handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.remove()
 
     def close(self) -> None:
         """Take the hooks off."""
-        for handle in self._handles:
-            handle.remove()
+        self._calls.close()
+        self.end_step()
 
     def _forward(
-        self, name: str, module: nn.Module, args: object, kwargs: dict[str, object], output: object
+        self,
+        name: str,
+        module: nn.Module,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        output: object,
     ) -> None:
-        if module.training and torch._C._current_graph_task_id() == -1:
-            inputs = [*_tensors(args), *_tensors(list(kwargs.values()))]
-            self._hand_on("actv", name, (("input", inputs), ("output", list(_tensors(output)))))
-
-    def _backward(self, name: str, module: nn.Module, inputs: object, outputs: object) -> None:
-        sides = (("input", list(_tensors(inputs))), ("output", list(_tensors(outputs))))
-        self._hand_on("actv_grad", name, sides)
-
-    def _hand_on(
-        self, kind: str, name: str, sides: Sequence[tuple[str, list[torch.Tensor]]]
-    ) -> None:
-        micro = self._calls[kind, name] = self._calls.get((kind, name), -1) + 1
-        for side, tensors in sides:
+        if not module.training or torch._C._current_graph_task_id() != -1:
+            return
+        inputs = [*_tensors(args), *_tensors(list(kwargs.values()))]
+        number = self._next("actv", name)
+        for side, tensors in (("input", inputs), ("output", list(_tensors(output)))):
             for index, tensor in enumerate(tensors):
-                named = self._name_of(name, f"{kind}.{side}", index, len(tensors))
-                safely(self._sink, kind, named, micro, tensor)
+                named = self._name_of(name, f"actv.{side}", index, len(tensors))
+                safely(self._sink, "actv", named, number, tensor)
 
+    def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if torch.is_grad_enabled():
+            safely(lambda: self._open.append(ModuleInputs(module, list(_tensors(args)))))
 
-def safely(function: Callable[..., object], *args: object) -> None:
-    """Call a function of the monitor; what goes wrong is said and the training goes on."""
-    try:
-        with torch.no_grad(), untraced():
-            function(*args)
-    except Exception as error:  # a monitor never ends a run
-        say(f"monitor: {type(error).__name__}: {error}")
+    def _watch_gradients(
+        self, name: str, module: nn.Module, _: object, _kw: object, output: object
+    ) -> None:
+        safely(self._hook, name, module, list(_tensors(output)))
 
+    def _hook(self, name: str, module: nn.Module, outputs: list[torch.Tensor]) -> None:
+        while self._open:  # an exception has skipped the ends of those that stand above it
+            begun = self._open.pop()
+            if begun.module is module:
+                made = sum(each.requires_grad for each in outputs)
+                counts = {"input": len(begun.edges), "output": made}
+                self._handles += begun.watch(outputs, self._taking(name, counts))
+                return
 
-def gradient_of(parameter: torch.Tensor) -> torch.Tensor | None:
-    """The gradient that the optimizer reads: `main_grad` where Megatron keeps it, else `grad`."""
-    main = getattr(parameter, "main_grad", None)
-    return main if isinstance(main, torch.Tensor) else parameter.grad
+    def _taking(self, name: str, counts: dict[str, int]) -> Callable[..., None]:
+        # Passes over one graph are micro-batches of their own: each begins with the first output.
+        come: dict[tuple[str, int], int] = {}
+        numbers: list[int] = []
+
+        def take(side: str, index: int, gradient: torch.Tensor) -> None:
+            which = come[side, index] = come.get((side, index), -1) + 1
+            while len(numbers) <= which:
+                numbers.append(self._next("actv_grad", name))
+            named = self._name_of(name, f"actv_grad.{side}", index, counts[side])
+            self._sink("actv_grad", named, numbers[which], gradient)
+
+        return take
+
+    def _next(self, kind: str, name: str) -> int:
+        number = self._numbers[kind, name] = self._numbers.get((kind, name), -1) + 1
+        return number
 
 
 def state_of(

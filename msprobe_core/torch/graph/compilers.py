@@ -93,6 +93,25 @@ def translators() -> Iterator[Any]:
         frame = frame.f_back
 
 
+_WITH_EFFECTS = ("wrap", "tag_activation_checkpoint", "wrap_activation_checkpoint")
+"""Operators of higher order whose graphs may hold effectful operators."""
+
+
+def is_in_branch() -> bool:
+    """Whether dynamo traces what an operator of higher order runs: a branch of `torch.cond`, the
+    body of a loop, a function's own backward. Nothing in it may have an effect.
+    """
+    for each in translators():
+        tracer: Any = each.output.current_tracer
+        while getattr(tracer, "parent", None) is not None:
+            target = tracer.source_target
+            if str(getattr(target, "__name__", target)) not in _WITH_EFFECTS:
+                return True
+            tracer = tracer.parent
+        break
+    return False
+
+
 def _name_of_backend() -> str:
     for each in translators():
         compiler: Any = torch._dynamo.eval_frame.innermost_backend(each.output.compiler_fn)

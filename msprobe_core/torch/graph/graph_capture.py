@@ -14,6 +14,8 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.report import say
+from msprobe_core.torch.fast_paths import FastPaths
+from msprobe_core.torch.function_modes import insert, take_off
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
@@ -23,10 +25,10 @@ from msprobe_core.torch.graph.sites import Owner, number_of
 from msprobe_core.torch.graph.traced import (
     GraphCalls,
     ModuleHooks,
+    forget_leaves,
     know_constants,
     run_as_they_are,
 )
-from msprobe_core.torch.watch.function_modes import insert, take_off
 from msprobe_core.torch.watch.model_modules import Model
 
 _NAMED = 5  # modules that a line names
@@ -61,6 +63,7 @@ class GraphCapture:
         self._operators: Any = None
         if calls and served:
             self._operators = OperatorCalls()  # type: ignore[no-untyped-call]
+        self._fast_paths = FastPaths()
         self._is_on = False
         self._hooked: dict[int, tuple[torch.nn.Module, str]] = {}
         self._owners: dict[int, str] = {}
@@ -84,6 +87,7 @@ class GraphCapture:
         for root, prefix in self._hooked.values():
             self._watch_parameters(root, prefix)
         if self._mode is not None and not self._is_on:
+            self._fast_paths.start()
             insert(self._mode, 0)
             if self._operators is not None:
                 self._operators.__enter__()
@@ -99,12 +103,14 @@ class GraphCapture:
         """The rows of the step; nothing is kept until the next `start`."""
         rows = self.log.take()
         self._leave_mode()
+        self._forget_leaves()
         self.log.switch(forward=False, gradients=False)
         return rows
 
     def close(self) -> None:
         """Take hooks and modes off; compiled code runs on and writes nowhere."""
         self._leave_mode()
+        self._forget_leaves()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -124,12 +130,18 @@ class GraphCapture:
         named = ", ".join(unseen[:_NAMED]) + (", …" if len(unseen) > _NAMED else "")
         say(
             f"{len(unseen)} of {len(self._owners)} modules left no record in this step: {named}; "
-            "they did not run, or were captured before start"
+            "they did not run, or run in a branch of a graph, or were captured before start"
         )
+
+    def _forget_leaves(self) -> None:
+        for root, _ in self._hooked.values():
+            forget_leaves(root.parameters())
+            forget_leaves(root.buffers())
 
     def _leave_mode(self) -> None:
         if self._mode is not None and self._is_on:
             take_off(self._mode)
+            self._fast_paths.stop()
             if self._operators is not None:
                 leave(self._operators)
         self._is_on = False

@@ -6,14 +6,14 @@ be known about names is asked once, while a graph is traced, and stands in it as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
+from msprobe_core.torch.fast_paths import OwnMode
 from msprobe_core.torch.graph.api_names import eager_site, traced_site
-from msprobe_core.torch.graph.compilers import marks_late
+from msprobe_core.torch.graph.compilers import is_in_branch, marks_late
 from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of_trace
 
 _is_compiling = torch.compiler.is_dynamo_compiling
@@ -28,7 +28,7 @@ def know_constants() -> None:
 
     It loads dynamo, which takes a second and 150 MB: nobody who records no graphs shall pay for it.
     """
-    for constant in (stack_of_trace, marks_late, traced_site):
+    for constant in (stack_of_trace, marks_late, is_in_branch, traced_site):
         torch.compiler.assume_constant_result(constant)
 
 
@@ -47,7 +47,7 @@ class ModuleHooks:
         self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """A call begins: its arguments, or views of them."""
-        if self.copied:
+        if self.copied or (_is_compiling() and is_in_branch()):
             return None
         late = _is_compiling() and marks_late()
         stack = stack_of_trace() if _is_compiling() else stack_of_frames()
@@ -77,7 +77,7 @@ class ModuleHooks:
         result: Any,  # noqa: ANN401
     ) -> None:
         """A call ends: its result, and the hooks for the gradients of it."""
-        if self.copied:
+        if self.copied or (_is_compiling() and is_in_branch()):
             return
         late = _is_compiling() and marks_late()
         results = result if isinstance(result, tuple) else (result,)
@@ -115,7 +115,7 @@ class ModuleHooks:
         return ModuleHooks, (self.owner, False, True)
 
 
-class GraphCalls(TorchFunctionMode):
+class GraphCalls(OwnMode):
     """Records calls of torch's API, in compiled code and outside of it; with `late_only` in what
     inductor compiles alone.
     """
@@ -135,7 +135,7 @@ class GraphCalls(TorchFunctionMode):
         if self.late_only and not (_is_compiling() and marks_late()):
             return func(*args, **kwargs)
         if _is_compiling():
-            site = traced_site(func, self.risk_level)
+            site = -1 if is_in_branch() else traced_site(func, self.risk_level)
         else:
             site = -1 if is_tracing() else eager_site(func, args, self.risk_level)
         if site < 0:
@@ -178,6 +178,18 @@ def record_call(
         if not _is_one_of(each, args):
             _each(each, f"output/{at}", watch, 0)
     return result
+
+
+def forget_leaves(leaves: Iterable[torch.Tensor]) -> None:
+    """Take our hooks off leaves, as modules that return their parameters get them: a leaf outlives
+    its step, and no handle leads out of a graph.
+    """
+    for leaf in leaves:
+        hooks = leaf._backward_hooks or {}
+        for key in [
+            key for key, hook in hooks.items() if getattr(hook, "__module__", "") == __name__
+        ]:
+            del hooks[key]
 
 
 def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN401

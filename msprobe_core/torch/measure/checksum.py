@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from msprobe_core.torch.measure.elements import bytes_of
-from msprobe_core.torch.measure.strided import is_simple
+from msprobe_core.torch.measure.strided import is_simple, whole_bytes
 from msprobe_core.values.crc import crc32
 
 
@@ -39,4 +39,5 @@ def xor_of(tensor: torch.Tensor) -> str:
 def _row_major(tensor: torch.Tensor) -> torch.Tensor:
     if is_simple(tensor) and tensor.is_contiguous():
         return tensor
+    tensor = whole_bytes(tensor)
     return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 
 from msprobe_core.torch.measure.elements import in_memory_order
+from msprobe_core.torch.measure.strided import OPAQUE, whole_bytes
 from msprobe_core.torch.measure.tensor_kernels import read_once
 from msprobe_core.values.text import number
 
@@ -79,8 +80,10 @@ def measure_now(tensor: torch.Tensor, all_digits: bool = False) -> Measured:
         few = _measure_few(tensor, all_digits)
         if few is not None:
             return few
+    if dtype in OPAQUE:
+        return EMPTY
     if dtype not in LIMITS:
-        return _measure_whole_numbers(tensor)
+        return _measure_whole_numbers(whole_bytes(tensor))
     flat, times = in_memory_order(as_measured(tensor))
     low, high, total, squares = _sums(flat)
     sums = (total * times, squares * times)

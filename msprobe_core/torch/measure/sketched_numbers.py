@@ -7,6 +7,7 @@ import torch
 from msprobe_core.torch.measure import tensor_kernels
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measured_sums
 from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, zero_from
+from msprobe_core.torch.measure.strided import OPAQUE, whole_bytes
 from msprobe_core.values.text import sketch_text
 
 
@@ -16,6 +17,9 @@ def measure_and_sketch(tensor: torch.Tensor, double: bool) -> tuple[Measured, st
     For a plain strided tensor with elements; gradients must be off. With `double` sums are taken
     in float64 and all digits are written.
     """
+    if tensor.dtype in OPAQUE:
+        return measure_now(tensor), ""
+    tensor = whole_bytes(tensor)
     found = None if double else _in_one_reading(tensor)
     if found is not None:
         return found
@@ -25,7 +29,8 @@ def measure_and_sketch(tensor: torch.Tensor, double: bool) -> tuple[Measured, st
 
 def sketch_of(tensor: torch.Tensor, measured: Measured, double: bool) -> str:
     """The sketch alone. Of one element the statistics tell all there is to know."""
-    if tensor.numel() < 2 or repeats_too_much(tensor):
+    tensor = whole_bytes(tensor)
+    if tensor.dtype in OPAQUE or tensor.numel() < 2 or repeats_too_much(tensor):
         return ""
     return sketch_text(sketch_now(tensor, measured.extreme, double))
 

@@ -28,6 +28,15 @@ _dispatch_keys = torch._C._dispatch_keys
 PLAIN = (torch.Tensor, torch.nn.Parameter)  # no wrapper around others
 
 
+SUB_BYTE = {
+    getattr(torch, f"{sign}int{bits}"): getattr(torch, f"{sign}int8")
+    for sign in ("u", "")
+    for bits in range(1, 8)
+    if hasattr(torch, f"{sign}int{bits}")
+}
+"""Integers of less than eight bits, of which torch has no arithmetic, and what their bytes are."""
+
+
 _ORIGINAL = ("get_original_weight", "to_original_precision")
 """What NF4 and the float8 tensors of torchao call the way back."""
 
@@ -35,6 +44,23 @@ _ORIGINAL = ("get_original_weight", "to_original_precision")
 def is_simple(tensor: torch.Tensor) -> bool:
     """Whether the tensor is a plain strided one on the CPU, by its dispatch keys."""
     return _dispatch_keys(tensor).raw_repr() in SIMPLE
+
+
+OPAQUE = frozenset(
+    getattr(torch, name)
+    for name in (
+        *("bits1x8", "bits2x4", "bits4x2", "bits8", "bits16", "float4_e2m1fn_x2"),
+        *("qint8", "quint8", "qint32", "quint4x2", "quint2x4"),
+    )
+    if hasattr(torch, name)
+)
+"""Formats whose bytes are no numbers by themselves."""
+
+
+def whole_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """Integers of less than eight bits as integers of eight; any other tensor as it is."""
+    whole = SUB_BYTE.get(tensor.dtype)
+    return tensor if whole is None else tensor.view(whole)
 
 
 def elements_of(tensor: torch.Tensor) -> torch.Tensor:
@@ -60,13 +86,15 @@ def has_memory(tensor: torch.Tensor) -> bool:
         return True
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     last = tensor.storage_offset() + sum((size - 1) * step for size, step in steps)
-    return (last + 1) * tensor.element_size() <= storage_size(tensor)
+    return (last + 1) * tensor.element_size() <= storage_size(tensor) and _has_place(tensor)
 
 
 def _elements_of(tensor: torch.Tensor) -> torch.Tensor:
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     tensor = _local(tensor)
+    if tensor._is_zerotensor():  # it has a size and no place: forward-mode derivatives make them
+        return torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device)
     if tensor.device.type == "meta" or hasattr(tensor, "fake_mode"):
         raise Unreadable("no elements: meta or fake tensor")
     if tensor.is_quantized or type(tensor).dequantize is not torch.Tensor.dequantize:
@@ -86,11 +114,13 @@ def _elements_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _stored(tensor: torch.Tensor) -> torch.Tensor:
-    """The stored elements of a nested or sparse tensor."""
+    """The stored elements of a nested or sparse tensor, or of one in a library's own layout."""
     if tensor.is_nested:
         parts = [part.reshape(-1) for part in tensor.unbind()]
         none = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         return torch.cat(parts) if parts else none
+    if tensor.is_mkldnn:
+        return tensor.to_dense()
     if tensor.layout is torch.sparse_coo:
         return tensor.coalesce().values()
     return tensor.values()
@@ -105,13 +135,13 @@ def _wrapped(tensor: torch.Tensor) -> torch.Tensor:
     same = [each for each in inner if each.dtype is tensor.dtype and each.shape == tensor.shape]
     if len(same) == 1:
         return _elements_of(same[0])
-    if not inner and _is_backed(tensor):
+    if not inner and _has_place(tensor):
         return tensor.as_subclass(torch.Tensor)
     raise Unreadable(f"no elements: {type(tensor).__name__} holds {len(same)} tensors like itself")
 
 
-def _is_backed(tensor: torch.Tensor) -> bool:
-    """Whether a subclass has memory: the storage of a wrapper has a size and no place."""
+def _has_place(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has memory: the storage of a wrapper has a size and no place."""
     try:
         return bool(storage_place(tensor))
     except RuntimeError:
@@ -136,9 +166,19 @@ def shape_of(tensor: torch.Tensor) -> list[int]:
     """
     tensor = _local(tensor)
     if not tensor.is_nested:
-        return [int(size) for size in tensor.shape]
+        return [_known(size) for size in tensor.shape]
     parts = [list(part.shape) for part in tensor.unbind()]
     if not parts:
         return [0]
     same = [sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*parts)]
     return [len(parts), *same]
+
+
+def _known(size: int | torch.SymInt) -> int:
+    """A size as a number: of a symbol the one it was traced with, as asking would fix it for good;
+    -1 where it has none.
+    """
+    if type(size) is int:
+        return size
+    hint = getattr(size.node, "hint", None)  # type: ignore[union-attr]
+    return hint if isinstance(hint, int) else -1

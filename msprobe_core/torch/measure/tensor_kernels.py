@@ -32,4 +32,7 @@ def read_once(flat: torch.Tensor, sketched: bool) -> Read | None:
     kernel = kernels.get(flat.dtype)
     if kernel is None or not flat.is_cpu or flat.is_neg():  # negated by a mark, not in memory
         return None
-    return read_elements(kernel, _address_of(flat), flat.numel(), flat.stride(0), sketched)
+    address = _address_of(flat)
+    if not address:  # nothing may be read there: the process would end
+        return None
+    return read_elements(kernel, address, flat.numel(), flat.stride(0), sketched)

@@ -28,6 +28,7 @@ _SAMPLED = 16
 """Bytes that are looked at before something is used again: a write of the whole leaves all of them
 as they were in no practical case, one of a sixteenth part in one piece touches one of them.
 """
+_MOST_SHOWN = 64  # ways to show one storage: a buffer that is filled piece by piece
 _INFERENCE = -1
 _is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009
 _let_go: Callable[[int], None] = torch.UntypedStorage._free_weak_ref
@@ -50,10 +51,26 @@ class Made(NamedTuple):
     extent: Extent
 
 
+class Shown(NamedTuple):
+    """A storage as the output `name` of a call showed it; whether that call has written it.
+
+    The name is None of what was read before any call had put it out, as data and parameters.
+    """
+
+    name: str | None
+    epoch: int
+    view: View
+    writes: bool
+
+
+new_shown: Callable[[type[Shown], tuple[object, ...]], Shown] = tuple.__new__  # twice as fast
+
+
 class Memory:
     """What is known of one storage.
 
-    `made` lists its writes in order; `records` holds what was found of tensors in this epoch.
+    `made` lists its writes in order, `shown` all outputs that showed it, also of calls that leave
+    no values, and `objects` has these by tensor; `records` holds what was found in this epoch.
     """
 
     __slots__ = (
@@ -66,7 +83,9 @@ class Memory:
         "epoch",
         "is_open",
         "made",
+        "objects",
         "records",
+        "shown",
         "size",
         "unwritten",
         "version",
@@ -87,6 +106,9 @@ class Memory:
         self._weak: int = weak
         self.epoch = 0
         self.made: list[Made] = []
+        self.shown: list[Shown] = []
+        self.objects: dict[int, Shown] = {}
+        """By the identity of the tensor, which another one may have later: see `view`."""
         self.records: dict[object, Any] = {}
         self.unwritten = False
         """Whether nobody has written it since it was allocated."""
@@ -100,6 +122,11 @@ class Memory:
 
     def __del__(self) -> None:
         _let_go(self._weak)
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the elements can be read where they lie: of a plain tensor in a tracer not."""
+        return bool(self._address or not self.size)
 
     @property
     def is_gone(self) -> bool:
@@ -159,6 +186,12 @@ class Memory:
             self.made = [made for made in self.made if not inside(made.extent, extent)]
             self.made.append(Made(None, self.epoch, None, extent))
 
+    def show(self, shown: Shown) -> None:
+        """Note an output that shows it."""
+        self.shown.append(shown)
+        if len(self.shown) > _MOST_SHOWN:
+            del self.shown[1]  # the first made it all
+
     def arrives(self, work: object) -> None:
         """Note that a collective writes it until its work is done."""
         self.written()
@@ -195,7 +228,7 @@ class Memory:
         closely: bool = False,
     ) -> None:
         self.version = _INFERENCE if tensor.is_inference() else tensor._version
-        size, address = storage.nbytes(), storage.data_ptr() if simple else 0
+        size, address = storage.nbytes(), _place_of(storage) if simple else 0
         if size != self.size or address != self._address:
             self.size, self._address, self._view = size, address, None
             if address and size:
@@ -212,6 +245,8 @@ class Memory:
         if foreign or not (simple or _is_plain(tensor)):
             self._given_away = True
         self.is_open = self._given_away or self.version == _INFERENCE or bool(self._arriving)
+        if simple and not self.has_place:
+            self.is_open = True
 
 
 class MemoryBook:
@@ -235,6 +270,14 @@ class MemoryBook:
         finally:
             take_back(storage)
 
+    def without_a_look(self, tensor: torch.Tensor, simple: bool) -> Memory:
+        """The record of a tensor's storage as it was last known, for whoever uses no number of it.
+
+        Only writes that somebody has told of have raised its epoch.
+        """
+        known = self.known(storage_key(tensor))
+        return self.at(tensor, simple) if known is None else known
+
     def known(self, key: int) -> Memory | None:
         """The record of a storage by its key; None where nothing is known of it."""
         known = self._known.get(key)
@@ -246,12 +289,14 @@ class MemoryBook:
         memory.written()
         memory.unwritten = True
 
-    def written(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Note that somebody has just written these tensors."""
+    def written(self, tensors: Iterable[torch.Tensor], name: str | None = None) -> None:
+        """Note that somebody has just written these tensors: the call whose output is `name`."""
         for tensor in tensors:
             memory = self.known(storage_key(tensor))
             if memory is not None:
                 memory.note_write(tensor)
+                if name is not None:
+                    memory.show(Shown(name, memory.epoch, view_of(tensor), writes=True))
 
     def forget_numbers(self) -> None:
         """Use nothing again that was measured so far."""
@@ -276,14 +321,27 @@ class MemoryBook:
 def own_memory(tensor: torch.Tensor) -> torch.Tensor | None:
     """The tensor by whose storage a tensor is known: a distributed one's local part.
 
-    None for sparse, nested and transformed tensors, which no one storage holds.
+    None for sparse, nested, fake and transformed tensors, which no one storage holds.
     """
     if is_simple(tensor):
         return tensor
     own: torch.Tensor = getattr(tensor, "_local_tensor", tensor)
+    if own._is_zerotensor() or hasattr(own, "fake_mode") or _is_symbolic(own):
+        return None
     if _functorch.is_functorch_wrapped_tensor(own) or own.layout is not torch.strided:
         return None
     return own if torch._C._has_storage(own) else None
+
+
+def _is_symbolic(tensor: torch.Tensor) -> bool:
+    return tensor.is_meta and any(type(size) is not int for size in tensor.shape)
+
+
+def _place_of(storage: torch.UntypedStorage) -> int:
+    try:
+        return storage.data_ptr()
+    except RuntimeError:  # while something traces, a plain tensor may have none
+        return 0
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

@@ -114,7 +114,7 @@ class UnseenWrites:
         @functools.wraps(original)
         def write(tensors: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             result = original(tensors, *args, **kwargs)
-            note = self._trace.book.written
+            note: Callable[..., None] = self._trace.book.written
             if original.__name__ == _KEEPING:  # what is written follows
                 note = self._trace.book.given_away
             self._note(note, tensors)

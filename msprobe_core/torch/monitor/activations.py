@@ -6,7 +6,8 @@ measured. A tensor that a container hands up unchanged is measured once, by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,9 +21,12 @@ from msprobe_core.torch.monitor.followed_modules import (
     tensors_of,
 )
 from msprobe_core.torch.monitor.lane import Lane
+from msprobe_core.torch.monitor.module_calls import ModuleCalls
+from msprobe_core.torch.monitor.odd_tensors import why_unmeasured
 from msprobe_core.torch.monitor.settings import ALL_MODULES, Settings
-from msprobe_core.torch.monitor.shards import local_part
 
+_Hooked = tuple[weakref.ref[torch.Tensor], Any]
+"""A tensor whose gradient is watched, and what takes the hook off."""
 _ITEMS_OF_STEP = "num_items_in_batch"
 """What transformers' Trainer gives a model beside its inputs."""
 
@@ -32,62 +36,74 @@ class StepOwner(Protocol):
 
     step_number: int
 
-    def begin(self) -> None:
-        """Finish a step that only waits for its loss."""
+    def begin(self, *, clean: bool = False) -> None:
+        """Finish a step that only waits for its loss; `clean` where nothing of the next has run."""
 
     def guarded(self, function: Callable[..., None]) -> Callable[..., None]:
         """The function, never raising."""
 
 
 class ActivationWatch:
-    """Hooks the chosen modules of one model; `held` takes those that only an alert writes."""
+    """Follows the chosen modules of one model; `held` takes those that only an alert writes."""
 
     def __init__(
         self, model: nn.Module, prefix: str, owner: StepOwner, settings: Settings, lanes: Lanes
     ) -> None:
         self._owner, self._settings, self._lanes = owner, settings, lanes
-        self._seen: tuple[torch.Tensor, int] | None = None
+        self._seen: tuple[weakref.ref[torch.Tensor], int] | None = None
         self._losses: list[torch.Tensor] = []
         self._adds_up = False
+        self._gradients: dict[tuple[int, str], _Hooked] = {}
         modules = named_modules(model)
         chosen = set(selected_modules(modules, settings.activations))
-        root = owner.guarded(self._root)
-        self._handles: list[Any] = [model.register_forward_hook(root, with_kwargs=True)]
+        self._calls = ModuleCalls()
+        self._calls.before(model, owner.guarded(self._begin))
         further = settings.keep > 0 or settings.every.get(ALL_MODULES, 0) > 0
         every = set(selected_modules(modules, "all")) if further else set()
         for name, module in modules.items():
             if name in chosen or name in every:
                 take = owner.guarded(partial(self._take, prefix + name, name in chosen))
-                self._handles.append(module.register_forward_hook(take))
+                self._calls.after(module, take)
+        self._calls.after(model, owner.guarded(self._root))
 
     def end_step(self) -> None:
-        """Note the loss that the model handed out, and let go of the last output.
+        """Note the loss that the model handed out, and let go of the step's tensors.
 
         Micro-batches' losses average. Where the model was told how many items the whole step has
         (transformers since 4.46), each has been divided by that, and they add up.
         """
-        self._seen = None
+        self._let_go()
         losses, self._losses = self._losses, []
         if losses:
             total = torch.stack(losses).sum() if self._adds_up else torch.stack(losses).mean()
             self._lanes.main.put("loss", "output.loss", total, scalar=True)
 
     def close(self) -> None:
-        """Take the hooks off."""
-        for handle in self._handles:
-            handle.remove()
+        """Take all hooks off."""
+        self._calls.close()
+        self._let_go()
 
-    def _root(
-        self, module: nn.Module, _: object, given: Mapping[str, object], output: object
-    ) -> None:
+    def _let_go(self) -> None:
+        # A parameter that a module returns, or a tensor that it keeps, outlives the step.
+        hooked, self._gradients = self._gradients, {}
+        for _, handle in hooked.values():
+            handle.remove()
+        self._seen = None
+
+    def _begin(self, module: nn.Module, _: object) -> None:
+        if _is_training(module) and not _in_backward():
+            self._owner.begin(clean=True)
+
+    def _root(self, module: nn.Module, _: object, given: dict[str, Any], output: object) -> None:
         if not _is_training(module) or _in_backward():
             return
-        self._owner.begin()
-        if (loss := loss_of(output)) is not None:
+        if (loss := loss_of(output)) is not None and why_unmeasured(loss) is None:
             self._losses.append(loss.detach().float().mean())
             self._adds_up = given.get(_ITEMS_OF_STEP) is not None
 
-    def _take(self, name: str, chosen: bool, module: nn.Module, _: object, output: object) -> None:
+    def _take(
+        self, name: str, chosen: bool, module: nn.Module, _: object, _kw: object, output: object
+    ) -> None:
         if not _is_training(module):
             return
         recomputed = _in_backward()
@@ -99,19 +115,30 @@ class ActivationWatch:
         for suffix, tensor in tensors_of(output):
             if self._is_seen(tensor):
                 continue
-            self._seen = (tensor, tensor._version)
+            # Not the tensor itself: logits are let go of before the backward pass begins.
+            self._seen = weakref.ref(tensor), _version_of(tensor)
             if not recomputed and self._is_due("actv"):
-                lane.put("actv", name + suffix, local_part(tensor))
+                lane.put("actv", name + suffix, tensor)
             if tensor.requires_grad and self._is_due("actv_grad"):
-                tensor.register_hook(self._owner.guarded(partial(self._grad, lane, name + suffix)))
+                self._watch_gradient(lane, name + suffix, tensor)
+
+    def _watch_gradient(self, lane: Lane, name: str, tensor: torch.Tensor) -> None:
+        """Hook a tensor once a step, though it may be handed out again and again."""
+        known = self._gradients.get((id(tensor), name))
+        if known is None or known[0]() is not tensor:
+            take = self._owner.guarded(partial(self._grad, lane, name))
+            hooked = weakref.ref(tensor), tensor.register_hook(take)
+            self._gradients[id(tensor), name] = hooked
 
     def _is_seen(self, tensor: torch.Tensor) -> bool:
         return (
-            self._seen is not None and tensor is self._seen[0] and tensor._version == self._seen[1]
+            self._seen is not None
+            and tensor is self._seen[0]()
+            and _version_of(tensor) == self._seen[1]
         )
 
     def _grad(self, lane: Lane, name: str, gradient: torch.Tensor) -> None:
-        lane.put("actv_grad", name, local_part(gradient))
+        lane.put("actv_grad", name, gradient)
 
     def _lane_of(self, chosen: bool) -> Lane | None:
         if chosen or self._settings.is_due(ALL_MODULES, self._owner.step_number):
@@ -130,7 +157,12 @@ class Lanes:
 
 
 def _is_training(module: nn.Module) -> bool:
-    return module.training and not torch.compiler.is_compiling()
+    return module.training
+
+
+def _version_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was written to; tensors of inference mode do not count that."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 def _in_backward() -> bool:

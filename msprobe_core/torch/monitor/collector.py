@@ -2,116 +2,171 @@
 
 A step is open while it computes and is finished once: by `step`, or at the latest when the next one
 begins; between the optimizer's end and that moment it only waits for its loss. All numbers are read
-at once then. Whatever fails here is said, and the training goes on.
+at once then. Whatever fails here is said, and the training goes on: what cannot be measured is one
+missing number, and only steps of which nothing is left, three in a row, end the monitoring.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
 
-from msprobe_core.monitor.moments import Rows, empty_rows
+from msprobe_core.monitor.omissions import Omissions
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.report import say
-from msprobe_core.torch.monitor import clipping
+from msprobe_core.torch.gradients import clipping
+from msprobe_core.torch.gradients.clipping import Clip, ClipListener
+from msprobe_core.torch.gradients.optimizers import Optimizer, identity, stepping
+from msprobe_core.torch.gradients.steps import Step, StepListener, StepWatch
 from msprobe_core.torch.monitor.activations import ActivationWatch, Lanes
+from msprobe_core.torch.monitor.followed_parameters import Numbered
 from msprobe_core.torch.monitor.lane import Lane
-from msprobe_core.torch.monitor.optimizer_steps import Optimizer, around_step
+from msprobe_core.torch.monitor.odd_tensors import worded
 from msprobe_core.torch.monitor.parameters import ParameterWatch
+from msprobe_core.torch.monitor.rank_joining import Joined, RankJoining
+from msprobe_core.torch.monitor.rank_post import RankPost
 from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.monitor.step_gradients import GradientsTold
 from msprobe_core.torch.record.entries import untraced
 
 Model = nn.Module | Sequence[nn.Module]
-_MOST_FAILURES = 3
-"""One odd tensor is passed over; what fails again and again is left alone."""
-_CLIP_EPS = 1e-6  # what torch adds to the total norm before it divides by it
+_MOST_LOST = 3
+"""Steps in a row of which nothing was left. A full disk may be emptied and does not count."""
 
 
-class Collector:
+class Collector(StepListener, ClipListener):
     """Hooks a model and its optimizers. Raises ConfigError for settings that do not fit them."""
 
     def __init__(
-        self, model: Model, settings: Settings, sink: Callable[[StepValues], None], start: int = 0
+        self,
+        model: Model,
+        settings: Settings,
+        sink: Callable[[StepValues], None],
+        start: int = 0,
+        post: RankPost | None = None,
+        ended: Callable[[bool], None] = lambda clean: None,
     ) -> None:
+        """`ended` is called after each step where the user's modes stand as he left them, and with
+        whether nothing of the next step has run yet.
+        """
         parts = [model] if isinstance(model, nn.Module) else list(model)
         self.step_number = start
-        self._settings, self._sink = settings, sink
-        self._parameters = ParameterWatch(parts, settings)
-        held = Lane(settings) if settings.keep else None
-        self._lanes = Lanes(Lane(settings, self._parameters.places), held)
+        self._settings, self._sink, self._ended = settings, sink, ended
+        self._omissions = Omissions()
+        held = Lane(settings, self._left_out) if settings.keep else None
+        self._lanes = Lanes(Lane(settings, self._left_out), held)
+        self._parameters = ParameterWatch(parts, settings, self._lanes.main)
+        self._joining = RankJoining(post) if self._parameters.has_others else None
         self._optimizers: list[Optimizer] = []
         self._stepped: set[int] = set()
-        self._graded: set[int] = set()
-        self._clips: float | None = None
-        self._failures = 0
+        self._expects = False
+        self._clipped: Numbered = []
+        self._lost = 0
+        self._left = False
+        self._clean: bool | None = None  # whether the step ended cleanly that nobody was told of
+        self._lock = threading.RLock()
+        self._depth = 0
         self._began = time.perf_counter()
         self._watches = [
             ActivationWatch(part, f"{i}." if len(parts) > 1 else "", self, settings, self._lanes)
             for i, part in enumerate(parts)
         ]
-        self._ends: list[Callable[[], None]] = [clipping.listen(self.guarded(self._clipped))]
+        self._steps = StepWatch(self)
+        self._ends: list[Callable[[], None]] = [clipping.listen(self), self._steps.stop]
 
     @property
     def running(self) -> bool:
         """Whether anything is measured (still)."""
-        return self._failures < _MOST_FAILURES
+        return self._lost < _MOST_LOST and not self._left
 
     def add(self, optimizer: Optimizer) -> None:
         """Follow an optimizer; anything that has `step` and `param_groups`."""
-        number = len(self._optimizers)
-        self._optimizers.append(optimizer)
-        before = self.guarded(lambda: self._before(number), counts=True)
-        after = self.guarded(lambda: self._after(number), counts=True)
-        self._ends.append(around_step(optimizer, before, after))
+        optimizer = stepping(optimizer)
+        if identity(optimizer) not in map(identity, self._optimizers):
+            self._optimizers.append(optimizer)
+            self._steps.follow(optimizer)
 
-    def begin(self) -> None:
+    def begin(self, *, clean: bool = False) -> None:
         """Finish a step that only waits for its loss; whatever begins the next one calls it."""
         if self._stepped and len(self._stepped) == len(self._optimizers):
-            self._finish()
+            self._finish(clean)
+
+    def begins(self, step: Step) -> None:
+        """Called by the watch of steps: learning rates are those that a step begins with."""
+        self.guarded(self._begins)(step)
+
+    def takes(self, step: Step) -> None:
+        """Called by the watch of steps: the gradients are what the optimizer computes with."""
+        self.guarded(self._takes)(step)
+
+    def ends(self, step: Step) -> None:
+        """Called by the watch of steps: the parameters are those of the next step."""
+        self.guarded(self._stepped_by)(step)
+
+    def clips(self, clip: Clip) -> None:
+        """Called by the watch of clipping, of whatever model."""
+        self.guarded(self._clips)(clip)
+
+    def clipped(self, clip: Clip) -> None:
+        """Called by the watch of clipping when it is over."""
+        self.guarded(self._note_clipped)(clip)
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """Finish the step; one in which no optimizer stepped was skipped."""
-        self.guarded(self._told, counts=True)(loss, scalars)
+        self.guarded(self._told)(loss, scalars)
 
     def close(self) -> None:
         """Finish what is open and take all hooks off."""
-        self.guarded(self.begin, counts=True)()
+        self.guarded(self.begin)(clean=True)
+        self._omissions.say_all()
+        self._take_off()
+        if self._joining is not None:
+            self._joining.close()
+
+    def leave(self) -> None:
+        """In a process that was forked: measure nothing; the open step is the parent's."""
+        self._left = True
+        self._take_off()
+
+    def guarded(self, function: Callable[..., None]) -> Callable[..., None]:
+        """The same function, unseen by whatever else watches the run; it never raises."""
+
+        def run(*args: object, **kwargs: object) -> None:
+            if not self.running:
+                return
+            with self._lock:
+                self._depth += 1
+                try:
+                    with torch.no_grad(), untraced():
+                        function(*args, **kwargs)
+                except Exception as error:  # a monitor never ends a run
+                    self._omissions.note(self.step_number, "a part of the step", worded(error))
+                finally:
+                    self._depth -= 1
+                clean = None
+                if not self._depth:
+                    clean, self._clean = self._clean, None
+            if clean is not None:
+                self._ended(clean)
+
+        return run
+
+    def _take_off(self) -> None:
         for watch in self._watches:
             watch.close()
         while self._ends:
             self._ends.pop()()
 
-    def guarded(
-        self, function: Callable[..., None], *, counts: bool = False
-    ) -> Callable[..., None]:
-        """The same function, unseen by whatever else watches the run; it never raises.
-
-        Those that count steps go on when measuring has failed, as long as other ranks wait for
-        this one in a reduction.
-        """
-
-        def run(*args: object, **kwargs: object) -> None:
-            if not self.running and not (counts and self._parameters.is_cut):
-                return
-            try:
-                with torch.no_grad(), untraced():
-                    function(*args, **kwargs)
-            except Exception as error:  # a monitor never ends a run
-                self._fail(error)
-
-        return run
-
-    def _fail(self, error: Exception) -> None:
-        self._failures += 1
-        end = "" if self.running else "; nothing is measured any more, the training goes on"
-        say(f"monitoring, step {self.step_number}: {type(error).__name__}: {error}{end}")
+    def _left_out(self, what: str, reason: str) -> None:
+        self._omissions.note(self.step_number, what, reason)
 
     def _told(self, loss: object, scalars: dict[str, float]) -> None:
         self.guarded(self._put_scalars)(loss, scalars)
-        self._finish()
+        self._finish(clean=True)
 
     def _put_scalars(self, loss: object, scalars: dict[str, float]) -> None:
         main = self._lanes.main
@@ -124,17 +179,27 @@ class Collector:
         if not self._stepped:
             main.put_value("skipped", "skipped", 1.0)
 
-    def _clipped(self, max_norm: float, total_norm: object) -> None:
-        del total_norm  # it may be distributed; the same number follows from our moments
-        self.begin()
-        self._measure_gradients()
-        self._clips = max_norm
+    def _clips(self, clip: Clip) -> None:
+        self._clipped = self._parameters.clipped_of(clip, self._optimizers)
+        if self._clipped:
+            self.begin()
+            self._expect_updates()
+            self._parameters.measure_gradients(self._clipped, self.step_number)
 
-    def _before(self, number: int) -> None:
+    def _note_clipped(self, clip: Clip) -> None:
+        if self._clipped:
+            self._parameters.measure_factor(self._clipped, clip, self.step_number)
+            self._clipped = []
+
+    def _begins(self, step: Step) -> None:
+        number = self._number_of(step)
         if number in self._stepped:
             self._finish()  # it steps again, and nobody said that a step had ended
-        self._measure_gradients()
+        self._expect_updates()
         self.guarded(self._put_rates)(number)
+
+    def _takes(self, step: Step) -> None:
+        self._parameters.measure_taken(step.optimizer, self.step_number)
 
     def _put_rates(self, number: int) -> None:
         for index, group in enumerate(self._optimizers[number].param_groups):
@@ -142,46 +207,63 @@ class Collector:
                 name = f"group{index}" if number == 0 else f"optimizer{number}.group{index}"
                 self._lanes.main.put_value("lr", name, float(group["lr"]))
 
-    def _measure_gradients(self) -> None:
-        """Those of all optimizers that have not been measured in this step."""
-        moments = self._lanes.main.moments
-        if not self._graded:
+    def _expect_updates(self) -> None:
+        """Remember weights once a step, before the first of its optimizers changes any."""
+        if not self._expects:
+            self._expects = True
             self.guarded(self._parameters.expect_updates)(self._optimizers)
-        for number, optimizer in enumerate(self._optimizers):
-            if number not in self._graded:
-                self._graded.add(number)
-                measure = self.guarded(self._parameters.measure_gradients)
-                measure(moments, optimizer, self.step_number)
 
-    def _after(self, number: int) -> None:
-        self._stepped.add(number)
-        optimizer = self._optimizers[number]
-        moments, step = self._lanes.main.moments, self.step_number
-        self.guarded(self._parameters.measure_updated)(moments, optimizer, step)
+    def _stepped_by(self, step: Step) -> None:
+        self._stepped.add(self._number_of(step))
+        self.guarded(self._parameters.measure_updated)(step.optimizer, self.step_number)
         if len(self._stepped) == len(self._optimizers):
-            self.guarded(self._parameters.measure_ratios)(step)
+            self.guarded(self._parameters.measure_ratios)(self.step_number)
 
-    def _finish(self) -> None:
-        step, main, held = self.step_number, self._lanes.main, self._lanes.held
+    def _number_of(self, step: Step) -> int:
+        known = [identity(each) for each in self._optimizers]
+        return known.index(identity(step.optimizer))
+
+    def _finish(self, clean: bool = False) -> None:
+        step = self.step_number
         self.step_number += 1
+        self._clean = clean
+        try:
+            self._end_step(step)
+        except Exception as error:
+            self._lose(step, error)
+
+    def _end_step(self, step: int) -> None:
+        """Read all numbers of the open step; the next one is open then."""
+        main, held = self._lanes.main, self._lanes.held
         for watch in self._watches:
             self.guarded(watch.end_step)()
         now = time.perf_counter()
         self.guarded(main.put_value)("seconds", "seconds", now - self._began)
         self._began = now
-        clips, self._clips = self._clips, None
-        self._stepped, self._graded = set(), set()
-        reserved, own = self._read(main)
-        finished = self._parameters.finish(reserved, main.book, step)
-        finished.add_norm(main.book, clips, _CLIP_EPS)
-        values = Measured(*main.table(own, finished.rows))
-        waiting = Measured(*held.table(held.read()[1])) if held is not None else None
-        if self.running:
-            self._sink(StepValues(step, values, waiting, finished.differing))
+        self._stepped, self._expects = set(), False
+        reserved, own = main.read()
+        waiting = held.read()[1] if held is not None else None
 
-    def _read(self, main: Lane) -> tuple[Rows, Rows]:
-        try:
-            return main.read()
-        except Exception as error:  # other ranks may wait for what this one holds
-            self._fail(error)
-            return empty_rows(self._parameters.places), empty_rows(0)
+        def complete(joined: Joined, told: GradientsTold) -> None:
+            try:
+                finished = self._parameters.finish(joined, main.book, told)
+                values = Measured(*main.table(own, finished.rows))
+                kept = None if held is None or waiting is None else Measured(*held.table(waiting))
+                self._sink(StepValues(step, values, kept, finished.differing))
+                self._lost = 0
+            except Exception as error:
+                self._lose(step, error)
+
+        pieces = self._parameters.collect(reserved, step, complete)
+        if self._joining is not None:
+            self._joining.put(pieces)
+        else:
+            pieces.complete(pieces.alone())
+
+    def _lose(self, step: int, error: Exception) -> None:
+        if isinstance(error, OSError):
+            say(f"monitoring, step {step} is not written: {error}")
+            return
+        self._lost += 1
+        end = "" if self.running else "; nothing is measured any more, the training goes on"
+        say(f"monitoring, step {step} is lost: {worded(error)}{end}")

@@ -7,7 +7,7 @@ Triton is, the dumper's kernel, which counts for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ PIECE = 1 << 17
 """Elements of a piece: 512 KiB of float32, so that its later reductions find it in the cache."""
 
 _aten = torch.ops.aten
+_COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _REDUCED = (LOW, HIGH, SUM, SQUARES)
 _COUNTED = (NANS, INFS, ZEROS)
 
@@ -71,6 +72,14 @@ class MomentTable:
     def put_row(self, place: int, row: Rows) -> None:
         """Add a row that is known already."""
         self._direct.append((place, row))
+
+    def forget(self, places: Collection[int]) -> None:
+        """Take back what was measured into places: it is going to be measured anew."""
+        for waiting in self._waiting.values():
+            waiting.forget(places)
+        self._waiting = {key: each for key, each in self._waiting.items() if each.places}
+        self._fused_rows = [one for one in self._fused_rows if one[0] not in places]
+        self._direct = [one for one in self._direct if one[0] not in places]
 
     def read(self, count: int) -> Rows:
         """The rows of the places 0 to count - 1; one transfer for each device."""
@@ -128,6 +137,15 @@ class _Waiting:
     def __init__(self, scalars: list[torch.Tensor], places: list[int], sizes: list[int]) -> None:
         self.scalars, self.places, self.sizes = scalars, places, sizes
 
+    def forget(self, places: Collection[int]) -> None:
+        """Drop the scalars of places."""
+        each = len(self.scalars) // len(self.places)
+        kept = [at for at, place in enumerate(self.places) if place not in places]
+        if len(kept) < len(self.places):
+            self.scalars = [one for at in kept for one in self.scalars[at * each : (at + 1) * each]]
+            self.places = [self.places[at] for at in kept]
+            self.sizes = [self.sizes[at] for at in kept]
+
     def rows(self, counted: Sequence[int]) -> tuple[Places, Rows]:
         """Place and moments of each piece."""
         numbers = torch.stack(self.scalars).to("cpu", torch.float64)
@@ -161,10 +179,15 @@ class _FusedRow:
 
 
 def _as_values(tensor: torch.Tensor) -> torch.Tensor | None:
-    """The elements to measure: stored ones of a sparse tensor, both parts of complex ones."""
+    """The elements to measure: stored ones of a sparse tensor, both parts of complex ones.
+
+    A row of a sparse gradient that was looked up twice is stored twice until it is coalesced.
+    """
     values = tensor.detach()
     if values.is_sparse:
-        values = values._values()
+        values = values.coalesce().values()
+    elif values.layout in _COMPRESSED:
+        values = values.values()
     if values.is_complex():
         values = torch.view_as_real(values)
     usable = values.is_floating_point() and values.numel() and values.device.type != "meta"

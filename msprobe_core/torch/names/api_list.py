@@ -60,7 +60,8 @@ RECORDED: dict[str, frozenset[str]] = {
     "Torch": frozenset(
         """
         _adaptive_avg_pool2d _add_relu _add_relu_ _aminmax _batch_norm_impl_index _convolution
-        _foreach_norm _fused_adamw_ _softmax_backward_data abs abs_ absolute acos acos_ acosh
+        _foreach_norm _fused_adamw_ _native_multi_head_attention _softmax_backward_data
+        _transformer_encoder_layer_fwd abs abs_ absolute acos acos_ acosh
         acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv
         addmv_ addr affine_grid_generator all alpha_dropout alpha_dropout_ amax amin aminmax
         angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan

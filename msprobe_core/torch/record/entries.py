@@ -15,6 +15,7 @@ import torch
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
 from msprobe_core.torch.measure.users_modes import users_modes_off
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.values.arguments import Fragment
 
@@ -25,14 +26,14 @@ Written = tuple[tuple[object, ...], dict[str, object]]
 
 
 def begin_call(
-    trace: Trace,
+    trace: MemoryTrace,
     name: str,
     api: Api,
     parent: ModuleCall | None,
     written: Written,
     caller: FrameType | None,
 ) -> Entry | None:
-    """The entry of a call that begins, its inputs written; None when it gets no values."""
+    """The entry of a call that begins, its inputs written; None when nothing of it is kept."""
     selection = trace.selection
     if selection.takes_all and api.has_values:
         selection.matched = True
@@ -43,12 +44,33 @@ def begin_call(
     if not selection.forward:
         return None
     if not api.has_values and not selection.names(name):
-        trace.pass_by(name, caller, parent)
-        return None
+        return begin_passing(trace, name, parent, written, caller)
     if not selection.wants(name, parent is not None and parent.picked_forward):
         return None
     entry = Entry(name, trace.capture_stack(caller, parent))
     write_input(trace, entry, *written)
+    return entry
+
+
+def begin_passing(
+    trace: MemoryTrace,
+    name: str,
+    parent: ModuleCall | None,
+    written: Written,
+    caller: FrameType | None,
+) -> Entry | None:
+    """The entry of a call that leaves no values: what it was given, and from whom."""
+    passing = trace.passing
+    if passing is None:
+        trace.pass_by(name, caller, parent)
+        return None
+    if not trace.selection.wants(name, parent is not None and parent.picked_forward):
+        return None
+    entry = Entry(name, trace.capture_stack(caller, parent))
+    entry.leaves_values = False
+    # No element is read, so all that has to be off is what overrides questions about a tensor.
+    with torch._C.DisableTorchFunction():
+        trace.safely(name, passing.fill, entry, *written)
     return entry
 
 
@@ -63,7 +85,9 @@ def write_input(
 
 def write_output(trace: Trace, entry: Entry, result: object) -> None:
     """Write what a call returned into its entry."""
-    if trace.selection.outputs:
+    if not entry.leaves_values:
+        _pass_on(trace, entry, result)
+    elif trace.selection.outputs:
         trace.book.side = "output"
         if type(result) is torch.Tensor:
             guarded(trace, entry, _NO_OUTPUT, _fill_output, result)
@@ -86,7 +110,9 @@ def write_value(trace: Trace, entry: Entry, value: object) -> None:
 def end_call(trace: Trace, name: str, entry: Entry | None, parent: ModuleCall | None) -> None:
     """Hand over the entry of a call that has ended and note where it stands."""
     trace.place_forward(name, parent)
-    if entry is not None:
+    if entry is not None and not entry.leaves_values:
+        trace.pass_on(entry, parent, is_placed=True)
+    elif entry is not None:
         close_forward(trace, entry)
     if not trace.selection.takes_all:
         trace.selection.leave(name)
@@ -149,6 +175,14 @@ def tensor_text(trace: Trace, tensor: torch.Tensor, path: str, side: Key) -> tup
     trace.book.side = side
     guarded(trace, holder, "null", _fill_tensor, tensor)
     return holder.parts[0], holder.abnormal
+
+
+def _pass_on(trace: Trace, entry: Entry, result: object) -> None:
+    """Remember whose output the tensors of a result are."""
+    assert isinstance(trace, MemoryTrace)
+    if trace.passing is not None:
+        with torch._C.DisableTorchFunction():
+            trace.passing.put_out(entry.name, result)
 
 
 def _fill_tensor(trace: Trace, entry: Entry, tensor: torch.Tensor) -> None:

@@ -19,6 +19,7 @@ from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.memory.book import MemoryBook, own_memory
 from msprobe_core.torch.memory.flow import keep, source_of
 from msprobe_core.torch.memory.holders import memories_in
+from msprobe_core.torch.memory.makers import maker_of, put_out
 from msprobe_core.torch.memory.unwritten import Overwritten
 from msprobe_core.torch.memory.views import view_of
 from msprobe_core.torch.record.found import Found, address_of
@@ -43,6 +44,7 @@ Side = Literal["input", "output"] | None
 """Which part of an entry is being written: its inputs, its outputs, or neither."""
 ReportError = Callable[[str, BaseException], None]
 _IS_BACKWARD = ".backward."
+_MODULE = "Module."
 
 
 class _Writing(threading.local):
@@ -108,7 +110,7 @@ class TensorBook:
                 writing.abnormal = True
             record = found.record
             if side is not None and self.options.flow:
-                record = self._with_source(found, side, path, key)
+                record = self._with_source(tensor, found, side, path, key)
             if found.file is not None:
                 file = self._files.save_again(found.file, _joined(path, key))
                 return extended(record, f', "data_name": {quoted(file)}')
@@ -144,10 +146,13 @@ class TensorBook:
             with users_modes_off(), torch.no_grad():
                 self._on_devices.read_back()
 
-    def written(self, value: object) -> None:
-        """Note that a tensor, or those in a container, may just have been written."""
+    def written(self, value: object, name: str | None = None) -> None:
+        """Note that a tensor, or those in a container, may just have been written.
+
+        `name` is the value name of the output of the call that did.
+        """
         with torch._C.DisableTorchFunction():
-            self._memory.written(memories_in(value))
+            self._memory.written(memories_in(value), name)
 
     def given_away(self, value: object) -> None:
         """Note that somebody can from now on write a tensor, or those in a container, unseen."""
@@ -208,7 +213,8 @@ class TensorBook:
         known: Found | None = None if memory.is_open else memory.records.get(key)
         if known is not None:
             return known
-        make = self._maker.make if is_plain and own is tensor else self._maker.make_odd
+        is_read_in_place = is_plain and own is tensor and memory.has_place
+        make = self._maker.make if is_read_in_place else self._maker.make_odd
         found = Found(tensor, memory, view, make(tensor, path, memory, is_input))
         if not memory.is_open and not memory.has_other_names(own):
             memory.records[key] = found
@@ -217,20 +223,44 @@ class TensorBook:
                 self._known[id(tensor)] = found
         return found
 
-    def _with_source(self, found: Found, side: Side, path: str, key: object) -> str | PendingTensor:
+    def _with_source(
+        self, tensor: torch.Tensor, found: Found, side: Side, path: str, key: object
+    ) -> str | PendingTensor:
         """The record of an input with the output that it is; an output is remembered as one."""
-        if found.memory is None or found.view is None:
+        memory, view = found.memory, found.view
+        if memory is None or view is None:
             return found.record
         if side == "output":
+            name = _joined(path, key)
             if not found.source:
-                found.source = _joined(path, key)
-                keep(found.memory, found.view, found.source)
+                found.source = name
+                keep(memory, view, name)
+            # A module hands on what a call inside it has put out.
+            if not (memory.shown and path.startswith(_MODULE)) and _IS_BACKWARD not in path:
+                put_out(tensor, memory, view, name)
             return found.record
         if found.source is None:
-            found.source = source_of(found.memory, found.view) or ""
-        if not found.source:
-            return found.record
-        return extended(found.record, f', "source": {quoted(found.source)}')
+            found.source = source_of(memory, view) or ""
+        text = f', "source": {quoted(found.source)}' if found.source else ""
+        maker = maker_of(tensor, memory, view)
+        if maker is not None and maker != found.source and _IS_BACKWARD not in path:
+            text += f', "through": {quoted(maker)}'
+        return extended(found.record, text) if text else found.record
+
+    def maker_of(self, tensor: torch.Tensor) -> str | None:
+        """The value name of the output that a tensor is, also of a call that leaves no values."""
+        own = own_memory(tensor)
+        if own is None:
+            return None
+        memory = self._memory.without_a_look(own, is_simple(own))
+        return maker_of(tensor, memory, view_of(own))
+
+    def put_out(self, tensor: torch.Tensor, name: str) -> None:
+        """Note that a tensor is the output of that value name, which leaves no record."""
+        own = own_memory(tensor)
+        if own is not None:
+            memory = self._memory.without_a_look(own, is_simple(own))
+            put_out(tensor, memory, view_of(own), name)
 
     def _with_file(
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor

@@ -12,27 +12,28 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
-from msprobe_core.torch.memory.memory_trace import MemoryTrace
-from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
-from msprobe_core.torch.memory.writes import WRITING, written_by
-from msprobe_core.torch.names.api_table import Api
-from msprobe_core.torch.names.call_site import CallSites, written_arguments
-from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
-from msprobe_core.torch.watch.function_modes import (
+from msprobe_core.torch.fast_paths import OwnMode
+from msprobe_core.torch.function_modes import (
     insert,
     modes_of_thread,
     take_off,
     take_off_after_this_call,
     take_off_later,
 )
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
+from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
+from msprobe_core.torch.memory.writes import WRITING, written_by
+from msprobe_core.torch.names.api_table import Api
+from msprobe_core.torch.names.call_site import CallSites, written_arguments
+from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
+from msprobe_core.torch.watch.unlisted_flow import UnlistedFlow
 
 _EXPOSES_MEMORY = frozenset({"numpy"})
 _RESIZES = frozenset({"resize_", "resize_as_"})
@@ -51,7 +52,7 @@ _WAIT = "_c10d_functional.wait_tensor"
 """Functional collectives return before their result is there; waiting for it gives the result."""
 
 
-class CallMode(TorchFunctionMode):
+class CallMode(OwnMode):
     """Records each outermost API call of the thread that entered it."""
 
     _depth = 1  # frames between the handler and the call that it handles
@@ -74,6 +75,7 @@ class CallMode(TorchFunctionMode):
         self._thread: int | None = None
         self._aside = threading.local()
         self._unlisted = unlisted
+        self._flow = UnlistedFlow(trace, self._parent_of)
         self.graft: Graft | None = None
 
     def __torch_function__(
@@ -101,7 +103,10 @@ class CallMode(TorchFunctionMode):
             self._trace.report(f"the name of {func}", error)
             return func(*args, **kwargs)
         if api is None:
-            return self._inside(self._table.unwrapped.get(func, func), func, args, kwargs)
+            inner = self._table.unwrapped.get(func, func)
+            if inner is func:
+                return self._followed(func, (args, kwargs), sys._getframe(self._depth))
+            return self._inside(inner, func, args, kwargs)
         return self.record(api, func, (args, kwargs), written, caller)
 
     def _as_written(
@@ -202,7 +207,8 @@ class CallMode(TorchFunctionMode):
         local.quiet -= 1
         wrote = written_by(api.name, *call, result)
         if wrote:
-            self._trace.safely(api.owner, self._trace.book.written, wrote)
+            output = None if begun is None else f"{begun[1]}.forward.output.0"
+            self._trace.safely(api.owner, self._trace.book.written, wrote, output)
         if size is not None:
             self._trace.safely(api.owner, self._resized, result, size)
         if self.graft is not None and begun is not None:
@@ -218,9 +224,9 @@ class CallMode(TorchFunctionMode):
         return func(*call[0], **call[1])
 
     def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> Begun | None:
-        trace, local = self._trace, self._threads.local
+        trace = self._trace
         try:
-            parent = local.running[-1] if local.running else self._around(caller)
+            parent = self._parent_of(caller)
             name = f"{api.prefix}.{api.name}.{trace.next_call(api.owner)}"
             marked = mark_overwritten(api.name, *written)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
@@ -229,8 +235,11 @@ class CallMode(TorchFunctionMode):
             trace.report(api.owner, error)
             return None
 
-    def _around(self, caller: FrameType | None) -> ModuleCall | None:
-        """Where a call stands that no running module makes: a region, or a user's own backward."""
+    def _parent_of(self, caller: FrameType | None) -> ModuleCall | None:
+        """Where a call stands: the running module, else a region, or a user's own backward."""
+        running = self._threads.local.running
+        if running:
+            return running[-1]
         return self._regions.region_of(caller) or self._gradients.running_backward()
 
     def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
@@ -259,17 +268,28 @@ class CallMode(TorchFunctionMode):
             api = self._trace.safely("the name of a call", self._unlisted, func)
             if api is not None:
                 return self._record_unlisted(api, func, args, kwargs)
-        if func in ALLOCATING and not quiet:
-            result = func(*args, **kwargs)
-            self._trace.safely("a new tensor", self._trace.book.allocated, result)
-            return result
         inner = self._table.unwrapped.get(func)
-        if inner is not None:
+        if inner is not None and func not in ALLOCATING:
             return self._inside(inner, func, args, kwargs)
-        result = func(*args, **kwargs)
-        if (func in WRITING or "out" in kwargs) and not quiet:
-            wrote = written_by(getattr(func, "__name__", ""), args, kwargs, result)
-            self._trace.safely("written memory", self._trace.book.written, wrote)
+        if quiet:
+            return func(*args, **kwargs)
+        return self._followed(func, (args, kwargs), sys._getframe(self._depth + 1))
+
+    def _followed(self, func: Callable[..., Any], call: Arguments, caller: FrameType) -> Any:  # noqa: ANN401
+        """Run a call that gets no entry; who wrote and made what is noted."""
+        book, flow, begun = self._trace.book, self._flow, None
+        writes = func in WRITING or "out" in call[1]
+        if writes and flow.is_on:
+            begun = flow.begin(func, call, caller)
+        result = func(*call[0], **call[1])
+        if func in ALLOCATING:
+            self._trace.safely("a new tensor", book.allocated, result)
+        elif writes:
+            wrote = written_by(getattr(func, "__name__", ""), *call, result)
+            name = None if begun is None else f"{begun.name}.output.0"
+            self._trace.safely("written memory", book.written, wrote, name)
+        if flow.is_on:
+            flow.end(func, call, begun, result, caller)
         return result
 
     def _record_unlisted(
@@ -293,9 +313,9 @@ class CallMode(TorchFunctionMode):
     def _begin_unlisted(
         self, api: Api, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
     ) -> Begun | None:
-        trace, local = self._trace, self._threads.local
+        trace = self._trace
         try:
-            parent = local.running[-1] if local.running else self._around(caller)
+            parent = self._parent_of(caller)
             name = f"{api.owner}.{trace.calls_of(api.owner)}"
             marked = mark_overwritten(api.name, args, kwargs)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)

@@ -11,6 +11,7 @@ import torch
 
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.config import Config
+from msprobe_core.torch.fast_paths import FastPaths
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.memory.users_dispatch import UsersDispatch
@@ -79,6 +80,7 @@ class Capture:
             )
             self._replaced = ReplacedFunctions(self._mode, config.risk_level)
             self._watches += [
+                FastPaths(),
                 self._collectives,
                 CustomCalls(custom, self._mode),
                 self._replaced,
@@ -122,7 +124,7 @@ class Capture:
         if self._mode is not None:
             stops.append(self._mode.stop)
         stops.append(self.end_single)
-        stops += [watch.stop for watch in self._watches]
+        stops += [watch.stop for watch in reversed(self._watches)]  # some wrap what others did
         stops.append(self._modules.lose)
         if self._collectives is not None:
             stops.append(self._collectives.finish_all)
@@ -158,7 +160,7 @@ class Capture:
         with self._lock:
             self._paused += 1
             if self._paused == 1:
-                for watch in self._watches:
+                for watch in reversed(self._watches):
                     self._trace.safely("compiled code", watch.stop)
 
     def _leave_compiled(self) -> None:

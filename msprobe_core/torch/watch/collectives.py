@@ -17,10 +17,20 @@ import torch
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.capture.threads import ThreadState
+from msprobe_core.report import say
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.names.api_list import RECORDED
 from msprobe_core.torch.names.api_table import Api, has_values
-from msprobe_core.torch.record.entries import begin_call, close_forward, end_call, write_list
+from msprobe_core.torch.record.entries import (
+    begin_call,
+    close_forward,
+    end_call,
+    untraced,
+    write_list,
+)
+from msprobe_core.torch.watch.awaited import Awaited, is_completed
+from msprobe_core.torch.watch.coalescing import CoalescingBlocks
+from msprobe_core.torch.watch.point_to_point import NAMES, PointToPoint
 from msprobe_core.torch.watch.regions import RegionWatch
 
 _RECEIVED = {
@@ -52,12 +62,16 @@ _FUNCTIONAL = (
 )
 """Those that return their result, as DTensor calls them; all have a `group`."""
 _GROUP = "group"
+_NAMED = 3  # calls that a line names
 
 Function = Callable[..., Any]
 
 
 _Begun = tuple[str, ModuleCall | None, Entry | None]
 """The name of a call that runs, where it stands, and its entry."""
+_Unread = tuple[Entry, list[object]]
+"""An entry whose output is still to be read, and the arguments that hold it."""
+_NO_RESULT = '"output": []'
 
 
 class CollectiveWatch:
@@ -69,7 +83,9 @@ class CollectiveWatch:
         self._trace, self._threads, self._regions = trace, threads, regions
         self._risk_level = risk_level
         self._replaced = Replacements()
-        self._unfinished: list[tuple[object, Entry, list[object]]] = []
+        self._awaited: Awaited[_Unread] = Awaited(self._read, _copied)
+        self._point_to_point = PointToPoint(self._record_operation, self._is_quiet)
+        self._blocks = CoalescingBlocks(self._awaited)
 
     def start(self) -> None:
         """Wrap the collectives if torch.distributed is in use."""
@@ -79,7 +95,10 @@ class CollectiveWatch:
         core = sys.modules["torch.distributed.distributed_c10d"]
         if self._risk_level != "ALL":  # there the operators below them are recorded
             self._wrap_functional()
-        for name in sorted(RECORDED["Distributed"]):
+        self._awaited.start()
+        self._point_to_point.start()
+        self._blocks.start()
+        for name in sorted(RECORDED["Distributed"].difference(NAMES)):
             original = getattr(distributed, name, None)
             if original is None:
                 continue
@@ -98,24 +117,31 @@ class CollectiveWatch:
     def stop(self) -> None:
         """Put the originals back."""
         self._replaced.restore()
+        self._blocks.stop()
+        self._point_to_point.stop()
+        self._awaited.stop()
 
     def finish_all(self) -> None:
-        """Write what ran asynchronously; what has not completed by now has no results."""
-        self.finish(last=True)
+        """Write what nobody has waited for: what has not come by now has no results."""
+        self._awaited.deliver()
+        gathered = self._blocks.take_rest()
+        early = self._awaited.pending + gathered
+        self._awaited.deliver_completed()
+        for entry, _ in self._awaited.take_rest() + gathered:
+            entry.parts.append(f", {_NO_RESULT}" if entry.parts else _NO_RESULT)
+            entry.open = 0
+        if early:
+            named = ", ".join(entry.name for entry, _ in early[:_NAMED])
+            say(
+                f"{len(early)} asynchronous collectives were not waited for before stop, and show "
+                f"what was there then, or nothing: {named}{', …' if len(early) > _NAMED else ''}"
+            )
 
-    def finish(self, last: bool) -> None:
-        """Write the results of asynchronous calls that have completed by now."""
-        left: list[tuple[object, Entry, list[object]]] = []
-        for work, entry, values in self._unfinished:
-            if _is_completed(work):
-                self._write_results(entry, values)
-                entry.open = 0
-            elif last:
-                entry.parts.append(', "output": []' if entry.parts else '"output": []')
-                entry.open = 0
-            else:
-                left.append((work, entry, values))
-        self._unfinished = left
+    def _read(self, unread: _Unread) -> None:
+        entry, values = unread
+        with untraced():
+            self._trace.safely(entry.name, self._write_results, entry, values)
+        entry.open = 0
 
     def _wrapped(self, name: str, original: Function) -> Function:
         api = Api("Distributed", name, has_values(name, self._risk_level))
@@ -124,7 +150,8 @@ class CollectiveWatch:
         def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             if self._is_quiet():
                 return original(*args, **kwargs)
-            return self._record(api, original, args, kwargs)
+            run = functools.partial(original, *args, **kwargs)
+            return self._record(api, run, args, kwargs, sys._getframe(1))
 
         return collective
 
@@ -162,7 +189,8 @@ class CollectiveWatch:
         self._trace.place_forward(name, parent)
         self._trace.selection.leave(name)
         if entry is not None:  # reading the result waits for it
-            self._close(entry, parent, None, [result])
+            self._write_results(entry, [result])
+            self._hand_over(entry, parent)
 
     def _is_quiet(self) -> bool:
         return bool(self._threads.local.quiet or self._threads.muted or self._trace.closed)
@@ -171,18 +199,34 @@ class CollectiveWatch:
         local = self._threads.local
         return local.parent() if local.running else self._regions.region_of(caller)
 
+    def _record_operation(
+        self,
+        name: str,
+        run: Callable[[], Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        caller: FrameType,
+    ) -> Any:  # noqa: ANN401
+        api = Api("Distributed", name, has_values(name, self._risk_level))
+        return self._record(api, run, args, kwargs, caller)
+
     def _record(
-        self, api: Api, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        api: Api,
+        run: Callable[[], Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        caller: FrameType,
     ) -> Any:  # noqa: ANN401
         trace, local = self._trace, self._threads.local
         try:
-            name, parent, entry = self._begin(api, args, kwargs, sys._getframe(2))
+            name, parent, entry = self._begin(api, args, kwargs, caller)
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
-            return original(*args, **kwargs)
+            return run()
         local.quiet += 1
         try:
-            work = original(*args, **kwargs)
+            work = run()
         except BaseException:
             end_call(trace, name, entry, parent)
             raise
@@ -205,29 +249,26 @@ class CollectiveWatch:
         trace = self._trace
         trace.place_forward(name, parent)
         trace.selection.leave(name)
-        if _is_completed(work):  # else the group's own method has noted the work
+        gathered = entry is not None and self._blocks.gather(values, (entry, values))
+        if not gathered and is_completed(work):  # else the group's own method has noted the work
             trace.book.arrived(values)
         if entry is not None:
-            self._close(entry, parent, work, values)
+            entry.open = 1
+            if not gathered:
+                self._awaited.note_or_hand_over(work, (entry, values))
+            self._hand_over(entry, parent)
 
     def _begin(
         self, api: Api, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
     ) -> _Begun:
         trace = self._trace
-        self.finish(last=False)
+        self._awaited.deliver_completed()
         parent = self._parent_at(caller)
         name = f"{api.owner}.{trace.next_call(api.owner)}.forward"
         written = without_received(api.name, args, kwargs)
         return name, parent, begin_call(trace, name, api, parent, written, caller)
 
-    def _close(
-        self, entry: Entry, parent: ModuleCall | None, work: object, values: list[object]
-    ) -> None:
-        if not _is_completed(work):
-            entry.open = 1
-            self._unfinished.append((work, entry, values))
-        else:
-            self._write_results(entry, values)
+    def _hand_over(self, entry: Entry, parent: ModuleCall | None) -> None:
         if parent is None:  # of a backward pass itself, not of what it runs again
             self._trace.add(entry)
         else:
@@ -247,12 +288,20 @@ def _resolved(group: object, tag: str) -> object:
     return core._resolve_process_group(functional._resolve_group_name(group, tag))
 
 
-def _is_completed(work: object) -> bool:
-    """Whether a call's work is done; what is no work (None from a blocking call) is."""
-    if isinstance(work, (list, tuple)):
-        return all(_is_completed(each) for each in work)
-    completed = getattr(work, "is_completed", None)
-    return completed is None or bool(completed())
+def _copied(unread: _Unread) -> _Unread:
+    """The same with copies of its tensors, which nobody writes."""
+    entry, values = unread
+    with torch.no_grad(), untraced():
+        return entry, [_copy(value) for value in values]
+
+
+def _copy(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if type(value) in (list, tuple):
+        copies = [_copy(each) for each in value]  # type: ignore[attr-defined]
+        return copies if type(value) is list else tuple(copies)
+    return value
 
 
 def without_received(

@@ -8,10 +8,11 @@ function and module that `torch.compile` returned turns on and off.
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -19,6 +20,14 @@ import torch
 from msprobe_core.capture.replacing import Replacements
 
 _DYNAMO = "torch._dynamo.eval_frame"
+_CAPTURES = (
+    ("torch._dynamo.functional_export", "dynamo_graph_capture_for_export"),
+    ("torch._dynamo.functional_export", "_dynamo_graph_capture_for_export"),
+    ("torch._dynamo.aot_compile", "aot_compile_fullgraph"),
+)
+"""Functions that trace code and turn no switch: export and ahead-of-time compilation. Those of
+export return what traces.
+"""
 _SWITCHES = ("_maybe_set_eval_frame", "set_eval_frame")  # the second before torch 2.6
 
 
@@ -66,6 +75,27 @@ class CompiledCode:
 
         self._replaced.put(frames, name, switch)
         self._replaced.put(frames.OptimizedModule, "__call__", _call_without_a_warning)
+        for place, name in _CAPTURES:
+            module = _loaded(place)
+            if module is not None and hasattr(module, name):
+                self._replaced.put(module, name, self._capturing(getattr(module, name)))
+
+    def _capturing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def capture(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            inside = self._inside
+            if inside.is_capturing or inside.since is not None or not self._replaced:
+                return original(*args, **kwargs)
+            inside.is_capturing = True
+            self._begin()
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                inside.is_capturing = False
+                self._end()
+            return self._capturing(result) if isinstance(result, FunctionType) else result
+
+        return capture
 
     def _switched(self, on: bool, caller: FrameType) -> None:
         """What has turned the switch on ends compiled code, not what runs uncompiled inside it.
@@ -73,6 +103,8 @@ class CompiledCode:
         A graph that was compiled is among the latter: it runs with the switch off.
         """
         inside = self._inside
+        if inside.is_capturing:
+            return
         if inside.since is None and on:
             inside.since = id(caller)
             self._begin()
@@ -86,6 +118,7 @@ class CompiledCode:
 _NOT_IN_GRAPHS = (
     *("capture", "writer", "values"),
     *("torch.watch", "torch.record", "torch.memory", "torch.measure", "torch.names"),
+    *("monitor", "torch.monitor"),
 )
 """All that hooks run; `torch.graph` is made to be traced."""
 
@@ -93,6 +126,15 @@ _NOT_IN_GRAPHS = (
 class _Inside(threading.local):
     since: int | None = None
     """The identity of the frame that has turned the switch on; it runs as long."""
+    is_capturing: bool = False
+
+
+def _loaded(name: str) -> Any:  # noqa: ANN401 - a module
+    """A module of dynamo's, loaded now: later it would take our stand-ins by name and keep them."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:  # another version of torch
+        return None
 
 
 def _call_without_a_warning(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

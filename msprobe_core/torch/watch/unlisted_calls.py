@@ -10,20 +10,13 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch.autograd.function import Function as AutogradFunction
 
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.torch.names.api_table import Api
+from msprobe_core.torch.names.unlisted import OPERATORS, unlisted_api
 from msprobe_core.torch.watch.calls import CallMode, NameUnlisted
 from msprobe_core.torch.watch.npu_functions import NAMESPACE, PREFIX
-
-_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
-_PREFIXES = {
-    "torch.nn.functional": "Functional",
-    "torch._C._nn": "Functional",
-    "torch._tensor": "Tensor",
-}
 
 
 class AutogradFunctions:
@@ -61,7 +54,7 @@ def namer(namespaces: Iterable[str], risk_level: str) -> NameUnlisted:
     wanted = frozenset(namespaces)
 
     def name(func: Callable[..., Any]) -> Api | None:
-        if isinstance(func, _OPERATORS):
+        if isinstance(func, OPERATORS):
             namespace, _, operator = str(func).partition(".")
             if namespace == NAMESPACE:
                 return Api(PREFIX, operator.partition(".")[0], True)
@@ -70,20 +63,3 @@ def namer(namespaces: Iterable[str], risk_level: str) -> NameUnlisted:
         return unlisted_api(func) if risk_level == "ALL" else None
 
     return name
-
-
-def unlisted_api(func: Callable[..., Any]) -> Api | None:
-    """The name of a function that is on no list; None for properties and the like."""
-    if isinstance(func, _OPERATORS):
-        name = str(func).removeprefix("aten.")
-        return Api("Aten", name, True)
-    name = getattr(func, "__name__", "")
-    if not name or name in ("__get__", "__set__", "__delete__", "backward", "_set_grad_enabled"):
-        return None
-    owner = getattr(func, "__objclass__", None)
-    if owner is not None:
-        return Api("Tensor", name, True)
-    module = getattr(func, "__module__", None) or ""
-    if str(getattr(func, "__qualname__", "")).startswith("Tensor."):
-        return Api("Tensor", name, True)
-    return Api(_PREFIXES.get(module, "Torch"), name, True)

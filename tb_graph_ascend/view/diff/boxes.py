@@ -191,12 +191,14 @@ def _leaves(
         places = sorted({bisect_right(members, row) - 1 for row in feeding})
         if places != [count - 1]:
             left[one] = [members[at] for at in places]
-    outputs = results.first_outputs([int(rows.key[one.source]) for one in left])
+    # What leaves a call without values is what the module around it puts out.
+    ends = [row for one, members in left.items() for row in (one.source, members[-1])]
+    outputs = results.first_outputs([int(rows.key[row]) for row in ends])
     return {
         one: Leaves(
             [_module_at(rows, member) for member in members[:_MOST_LEFT]],
             len(members),
-            outputs.get(int(rows.key[one.source])),
+            outputs.get(int(rows.key[one.source])) or outputs.get(int(rows.key[members[-1]])),
         )
         for one, members in left.items()
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.results.flow_cells import PassageIds
+from builder.results.flow_cells import SAID, PassageIds
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.trace import Link
 from tb_graph_ascend.view.diff.merge import MergedRows
@@ -137,10 +137,10 @@ def carry_links(
     return links.between(carrying, ends)
 
 
-def guessed_links(rows: MergedRows, passages: Sequence[PassageIds]) -> CarryLinks:
-    """What passed through calls without values, as it was worked out from what is around them."""
-    starts, ends = [], []
-    for side, (producer, consumer, *_) in enumerate(passages):
+def passing_links(rows: MergedRows, passages: Sequence[PassageIds]) -> CarryLinks:
+    """What passed through calls without values, as the dump says or as it was worked out."""
+    starts, ends, said = [], [], []
+    for side, (producer, consumer, how, *_) in enumerate(passages):
         start, end = rows.rows_of(producer), rows.rows_of(consumer)
         known = (start != NOTHING) & (end != NOTHING)
         if side == 1 and len(rows.problem):
@@ -148,6 +148,6 @@ def guessed_links(rows: MergedRows, passages: Sequence[PassageIds]) -> CarryLink
             known &= alone[start] | alone[end]
         starts.append(start[known])
         ends.append(end[known])
+        said.append(np.where(how[known] == SAID, INPUT, GUESS))
     none = np.empty(0, dtype=np.int64)
-    start, end = np.concatenate((none, *starts)), np.concatenate((none, *ends))
-    return CarryLinks(start, end, np.full(len(start), GUESS, dtype=np.int64))
+    return CarryLinks(*(np.concatenate((none, *part)) for part in (starts, ends, said)))

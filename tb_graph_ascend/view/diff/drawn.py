@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from builder.results.flow_cells import FlowIds, PassageIds
+from builder.results.flow_cells import SAID, FlowIds, PassageIds
 from builder.results.node_words import NOTHING, Bools, Ints
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.visible import VisibleRows
@@ -62,7 +62,8 @@ def _own(
     kept = ~np.isin(producer * span + consumer, (instead * span + reader)[instead != NOTHING])
     producer = np.append(producer[kept], through)
     consumer = np.append(consumer[kept], reader)
-    known = np.append(np.where(exact[kept], _RECORDED, _VALUES), np.where(told, _NUMBERS, _ORDER))
+    passed_by = np.array([_ORDER, _NUMBERS, _RECORDED])[np.clip(told, 0, SAID)]
+    known = np.append(np.where(exact[kept], _RECORDED, _VALUES), passed_by)
     passed = np.append(np.full(int(kept.sum()), NOTHING), value)
     start, stop = rows.rows_of(producer), rows.rows_of(consumer)
     there = (start != NOTHING) & (stop != NOTHING)

@@ -26,7 +26,7 @@ from tb_graph_ascend.view.diff.carrying import (
     carrying_rows,
     fed_otherwise,
     fed_rows,
-    guessed_links,
+    passing_links,
     reading_rows,
     silent_rows,
     sources_of,
@@ -96,9 +96,11 @@ class Carriers:
         read = weight_links(self.rows, self.edges, holders, self.read_readers(), passing)
         return found.joined(read.between(passing, ends))
 
-    def guesses(self) -> CarryLinks:
-        """What passed, perhaps, through calls without values."""
-        guessed = guessed_links(self.rows, self.read_passages())
+    def passing(self) -> CarryLinks:
+        """What passed through calls without values: as the dump says, else perhaps."""
+        guessed = passing_links(self.rows, self.read_passages())
+        if len(guessed.recorded().start):
+            return guessed
         reading = reading_rows(self.rows, self.threshold)
         fed = fed_rows(self.edges, self.words.divergent | self.words.alone)
         return guessed.joined(alike_links(self.rows, guessed, reading, fed, self.read_stacks))
@@ -182,18 +184,19 @@ def links_among(here: Carriers) -> CarryLinks:
     """All links along which a difference is carried here, or may be."""
     passing = here.carrying() | silent_rows(here.rows, here.words)
     found = here.links(passing, passing)
-    return found.joined(here.guesses().between(passing, passing))
+    return found.joined(here.passing().between(passing, passing))
 
 
 def _lead(here: Carriers, cause: Ints, guesses: bool) -> None:
     """Lead back what recorded flow leads back, or, by guesses, calls without values do."""
-    passing = here.carrying()
-    if guesses:
+    passing, passed = here.carrying(), here.passing()
+    if guesses or len(passed.recorded().start):
         passing = passing | silent_rows(here.rows, here.words)
     # Most rows are laid to a cause: only ways to the others are looked for.
     free = passing & (cause == NOTHING)
     found = here.links(passing, free)
-    found = found.joined(here.guesses().between(passing, free)) if guesses else found.recorded()
+    found = found.joined(passed.between(passing, free))
+    found = found if guesses else found.recorded()
     first, through = np.unique(found.start), free.tolist()
     links = links_of(found.start, found.end, len(cause))
     backward = _of_gradients(here, found)

@@ -6,23 +6,15 @@ Where case does not matter they are looked for in the shapes of names first.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from builder.errors import ExpressionError
+from tb_graph_ascend.view.search.expressions import LineExpression
 from tb_graph_ascend.view.search.shapes import Bools, Indices, NameShapes
 
-if TYPE_CHECKING:
-    import regex
-
-LONGEST_SECONDS = 3.0
-# No honest expression takes this long on one name; one that backtracks without end does.
-_LONGEST_ON_ONE_NAME = 0.05
 _WORD = 8
 # Names that are changed in one piece; a larger one would hold other threads up.
 _CHUNK = 16_384
@@ -79,11 +71,6 @@ class NameIndex:
         return NameShapes((piece.lower() for piece in self._pieces()), len(self._names))
 
     @cached_property
-    def _starts(self) -> Indices:
-        lengths = np.array([len(name) + 1 for name in self._names], dtype=np.int64)
-        return np.cumsum(lengths) - lengths
-
-    @cached_property
     def _parts(self) -> list[str]:
         """What stands between the dots of all names, without numbers."""
         parts: set[str] = set()
@@ -111,56 +98,11 @@ class NameIndex:
     def matching(self, pattern: str, *, case: bool) -> Bools:
         """For each name, as `place` counts them, whether it matches an expression somewhere.
 
-        Raises ExpressionError when it is none, or takes longer than LONGEST_SECONDS.
+        Raises ExpressionError when it is none, is too large or takes too long.
         """
-        import regex
-
-        flags = regex.MULTILINE | (0 if case else regex.IGNORECASE)
-        try:
-            expression = regex.compile(pattern, flags)
-        except regex.error as error:
-            raise ExpressionError(
-                f"{pattern[:100]!r} is no regular expression ({error})",
-                "escape special characters with \\, or search for plain text",
-                {"code": "no_expression", "pattern": pattern[:100], "error": str(error)},
-            ) from None
-        try:
-            hit = self._matching_at_once(expression)
-            return self._matching_each(expression) if hit is None else hit
-        except TimeoutError:
-            raise ExpressionError(
-                f"{pattern[:100]!r} takes too long",
-                "simplify it, or search for plain text",
-                {"code": "too_slow", "pattern": pattern[:100]},
-            ) from None
-
-    def _matching_at_once(self, expression: regex.Pattern[str]) -> Bools | None:
-        """For each name whether it matches; None where a match would run over several names."""
-        if expression.search("") is not None:
-            return None
-        matches = expression.finditer(self._joined, timeout=LONGEST_SECONDS, concurrent=True)
-        spans = np.array([match.span() for match in matches], dtype=np.int64).reshape(-1, 2)
-        first, last = (
-            np.searchsorted(self._starts, spans[:, edge], side="right") - 1 for edge in (0, 1)
-        )
-        if (first != last).any():
-            return None
-        hit = np.zeros(len(self._names), dtype=bool)
-        hit[first] = True
-        return hit
-
-    def _matching_each(self, expression: regex.Pattern[str]) -> Bools:
-        deadline = time.monotonic() + LONGEST_SECONDS
-        hit = np.zeros(len(self._names), dtype=bool)
-        search: Any = expression.search
-        for index, name in enumerate(self._names):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            longest = min(left, _LONGEST_ON_ONE_NAME)
-            if search(name, timeout=longest, concurrent=True) is not None:
-                hit[index] = True
-        return hit
+        expression = LineExpression(pattern, case=case)
+        text = self._exact
+        return expression.in_lines(text.bytes.data, text.starts)
 
 
 class _Text:

@@ -123,8 +123,11 @@ def _words(text: str, negated: bool) -> Word | Expression:
     call = _CALL.fullmatch(text)
     if call is None:
         return Word(text, negated)
-    name = rf"{re.escape(call['name'])}\b.*" if call["name"] else ""
-    return Expression(rf"{name}\.{call['number']}(?:\.|$)", negated)
+    name = call["name"] or ""
+    # What goes on after a letter is another word; not \b, which knows letters of ASCII alone.
+    between = r"(?:[^\pL\pN_].*)?" if re.search(r"\w$", name) else ".*"
+    before = re.escape(name) + between if name else ""
+    return Expression(rf"{before}\.{call['number']}(?:\.|$)", negated)
 
 
 def _bound(match: re.Match[str], negated: bool) -> Bound:

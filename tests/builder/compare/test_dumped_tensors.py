@@ -35,3 +35,12 @@ def test_names_of_one_file_are_measured_once(
     distances = [each.max_abs_err for each in found.values() if isinstance(each, TensorMeasures)]
     assert distances == [1.0, 1.0, 1.0, 2.0]
     assert found[4] == f"{lost}: missing"
+
+
+def test_files_of_unlike_length_are_no_agreement(tmp_path: Path) -> None:
+    ours, theirs = str(tmp_path / "ours.pt"), str(tmp_path / "theirs.pt")
+    torch.save(torch.ones(3), ours)
+    torch.save(torch.ones(64), theirs)
+    told = measure_files({0: (ours, theirs)}, cores=1)[0]
+    assert isinstance(told, str)
+    assert told.startswith(f"{ours}: holds 3 numbers")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.compare.score import (
+    THRESHOLD,
     Tolerance,
     base_precision,
     block_depths,
@@ -43,9 +44,20 @@ def test_a_larger_error_never_scores_less(tolerance: float, one: float, other: f
     assert score(low, tolerance) <= score(high, tolerance)
 
 
-def test_a_tolerance_of_everything_leaves_no_scale() -> None:
-    assert score(0.9, 1.5) == 0.0
-    assert score(2.0, 1.5) == 1.0
+@pytest.mark.parametrize("epsilon", [2.0**-23, 2.0**-10, 2.0**-7, 0.5])
+def test_no_depth_or_format_lets_half_of_a_value_pass(epsilon: float) -> None:
+    depth = np.arange(0.0, 400.0)
+    tolerance = Tolerance().of(depth, np.full_like(depth, epsilon))
+    assert (tolerance < 1).all()
+    assert (np.diff(tolerance) >= 0).all()
+    assert (score_of(np.full_like(depth, 0.5 + 1e-9), tolerance) > THRESHOLD).all()
+    assert score_of(np.ones_like(depth), tolerance) == pytest.approx(1.0)
+
+
+def test_shallow_stacks_have_the_tolerance_of_the_law() -> None:
+    depth = np.arange(0.0, 80.0)
+    law = 4.0 * 1.03**depth * 2.0**-7
+    assert Tolerance().of(depth, np.full_like(depth, 2.0**-7)) == pytest.approx(law)
 
 
 def test_the_base_precision_is_what_most_floating_values_carry() -> None:

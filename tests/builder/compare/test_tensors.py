@@ -108,3 +108,35 @@ def test_blocks_cover_every_element_once(size: int) -> None:
 def test_integers_do_not_wrap() -> None:
     low, high = np.array([-128], dtype=np.int8), np.array([127], dtype=np.int8)
     assert measured(low, high).max_abs_err == 255.0
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200, 1.5e308 / 3, 1e-310])
+def test_squares_beyond_the_range_of_float64_change_no_ratio(unit: float) -> None:
+    problem, benchmark = np.array([1.0, -2.0, 3.0]), np.array([2.0, -2.0, 1.0])
+    plain, found = measured(problem, benchmark), measured(problem * unit, benchmark * unit)
+    for name in ("cosine", "max_rel_err", "one_thousandth", "relative_error"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-6), name
+    assert found.max_abs_err == pytest.approx(plain.max_abs_err * unit, rel=1e-6)
+    assert found.euc_dist == pytest.approx(plain.euc_dist * unit, rel=1e-6)
+
+
+def test_a_difference_whose_square_is_nothing_is_one() -> None:
+    problem, benchmark = np.array([1.0, 1e-200]), np.array([1.0, 3e-200])
+    found = measured(problem, benchmark)
+    assert 0 < found.relative_error < 1e-190
+    assert measured(np.array([1e200, math.inf]), np.array([1e200, 1.0])).relative_error == math.inf
+    assert measured(np.array([1.7e308]), np.array([-1.7e308])).relative_error == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+@pytest.mark.parametrize("base", [2**53, 2**62, 2**63 - 9])
+def test_integers_that_float64_cannot_tell_apart(dtype: type, base: int) -> None:
+    benchmark = np.full(BLOCK + 3, base, dtype=dtype)
+    problem = benchmark.copy()
+    assert measured(problem, benchmark).relative_error == 0.0
+    problem[-1] += dtype(1)
+    found = measured(problem, benchmark)
+    assert found.max_abs_err == 1.0
+    assert found.relative_error > 0
+    ends = np.array([-(2**63)], np.int64), np.array([2**63 - 1], np.int64)
+    assert measured(*ends).relative_error == pytest.approx(2.0)

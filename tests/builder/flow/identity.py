@@ -14,8 +14,9 @@ from torch.utils._pytree import tree_leaves
 class Identity(TorchFunctionMode):
     """Notes between which calls tensors went, by the names that a recording has for the calls.
 
-    Attributes, questions as `dim` and what hands on the same tensor are no calls. All tensors are
-    kept, so that none takes the identity of another.
+    Attributes and questions as `dim` are no calls. What is written by index is what that call puts
+    out; what is copied over is not read. All tensors are kept, so that none takes the identity of
+    another.
     """
 
     def __init__(self) -> None:
@@ -32,11 +33,11 @@ class Identity(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        read = _tensors((args, kwargs))
+        path = resolve_name(func) or ""
+        read = _tensors((args[1:] if path.endswith(".copy_") else args, kwargs))
         makers = [self._maker[id(one)] for one in read if id(one) in self._maker]
         out = func(*args, **(kwargs or {}))
-        path = resolve_name(func) or ""
-        made = _tensors(out)
+        made = _tensors(args[0] if path.endswith("__setitem__") else out)
         if made and not path.endswith(("__get__", "as_tensor")):
             name = self._numbered(path)
             self.edges |= {(maker, name) for maker in makers}

@@ -117,3 +117,48 @@ def test_input_rules_spare_collectives_that_fill_their_output(tmp_path: Path) ->
     ours = forward([tensor()], [tensor(9.0)])
     call = "Distributed._all_gather_base.0.forward"
     assert judged(tmp_path, ours, forward([tensor()], [tensor()]), call).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        (
+            forward([tensor()], [tensor()]),
+            forward([tensor()], [tensor(), tensor(3.0)]),
+            ("output.1", "benchmark"),
+        ),
+        (
+            forward([tensor(), tensor(3.0)], [tensor()]),
+            forward([tensor()], [tensor()]),
+            ("input.1", "problem"),
+        ),
+        (forward([tensor()], []), forward([tensor()], [tensor()]), ("output.0", "benchmark")),
+        (
+            forward([tensor()], [tensor()], parameters={"bias": tensor(0.5)}),
+            forward([tensor()], [tensor()]),
+            ("parameters.bias", "problem"),
+        ),
+    ],
+)
+def test_a_value_of_one_run_alone_is_a_warning(
+    tmp_path: Path, ours: Json, theirs: Json, said: tuple[str, str]
+) -> None:
+    found = judged(tmp_path, ours, theirs)
+    (reason,) = found.reasons
+    assert (found.verdict, reason["code"]) == ("warning", "surplus")
+    assert (reason["value"], reason["side"]) == said
+
+
+@pytest.mark.parametrize("side", ["problem", "benchmark"])
+def test_numbers_of_one_run_alone_are_a_warning(tmp_path: Path, side: str) -> None:
+    blank = dict.fromkeys(("Max", "Min", "Mean", "Norm"))
+    entries = [forward([tensor()], [tensor(**blank)]), forward([tensor()], [tensor()])]
+    found = judged(tmp_path, *(entries if side == "benchmark" else entries[::-1]))
+    (reason,) = found.reasons
+    assert (found.verdict, reason["code"], reason["side"]) == ("warning", "unrecorded", side)
+
+
+def test_what_neither_run_has_numbers_of_is_none_of_these(tmp_path: Path) -> None:
+    blank = dict.fromkeys(("Max", "Min", "Mean", "Norm"))
+    entry = forward([tensor(**blank)], [tensor(shape=[0, 2], **blank)])
+    assert judged(tmp_path, entry, entry) == Judgement("pass", [])

@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 
 from builder import InputError
-from builder.storage import whole_file
 from builder.storage.addresses import open_folder
 from builder.storage.folder import Folder, address_of, is_address
 from builder.storage.remote_folder import RemoteFolder
+from msprobe_core.format import whole_file
 
 pytest.importorskip("fsspec")
 

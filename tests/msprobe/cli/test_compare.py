@@ -104,9 +104,8 @@ def test_exit_codes_tell_what_can_be_trusted(run: Run, tmp_path: Path) -> None:
     (table,) = (tmp_path / "out").iterdir()
     _, rows = read_table(table)
     assert {row["Result"] for row in rows} == {"warning"}
-    assert {row["Err_message"] for row in rows} == {
-        '["warning: NPU and Bench have no measure in common."]'
-    }
+    no_measure = '"warning: NPU and Bench have no measure in common."]'
+    assert all(row["Err_message"].endswith(no_measure) for row in rows)
     (tmp_path / "a" / "rank0" / "dump.json").write_text("{")
     answer = run("compare", "-tp", tmp_path / "a", "-gp", tmp_path / "b", "-o", tmp_path / "out")
     assert answer.code == 3
@@ -186,7 +185,7 @@ def test_says_what_is_an_error_although_no_number_differs(
             assert "begins: no call is named, but rows are rated error (2), first" in answer.out
             assert "first Torch.mul.0.forward.input.0: error: The " in answer.out
         else:
-            assert "begins: no number differs beyond rounding, but nodes are rated" in answer.out
+            assert "begins: the runs differ, and where that begins was not found" in answer.out
             assert answer.out.count("first Torch.mul.0.forward") == 2
     (database,) = (tmp_path / "out").glob("*.vis.db")
     answer = run("diagnose", database)

@@ -52,7 +52,9 @@ def test_a_killed_process_leaves_a_dump_with_a_note(tmp_path: Path) -> None:
     assert "did not complete" in broken.head["note"]
     assert 1500 < len(broken.data) < 2501
     named = {name for names, _ in broken.stack.values() for name in names}
-    assert named == set(broken.data)
+    assert named == {*broken.data, "Torch.ones.0.forward"}
+    flow = json.loads((broken.path / "flow.json").read_text(encoding="utf-8"))
+    assert list(flow) == ["Torch.ones.0.forward"]
 
 
 def test_growing_json_reads_after_each_write(tmp_path: Path) -> None:

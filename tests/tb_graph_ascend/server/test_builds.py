@@ -148,7 +148,7 @@ def test_one_pair_tells_its_phase_and_is_cancelled_in_it(
     stay = folder.parent / "stay"
     stay.mkdir()
     (stay / "sitecustomize.py").write_text(_STAY.format(phase=phase), encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", f"{build_jobs._ROOT}{os.pathsep}{stay}")
+    monkeypatch.setenv("PYTHONPATH", str(stay))
     sides = {
         "problem": str(folder / "dumps" / "problem" / "step0" / "rank0"),
         "benchmark": str(folder / "dumps" / "bench" / "step0" / "rank0"),
@@ -228,7 +228,7 @@ def test_ended_build_leaves_what_others_write(
 def test_worker_that_dies_is_an_outcome(
     client: FlaskClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tb_graph_ascend.server.build_jobs.sys.executable", shutil.which("false"))
+    monkeypatch.setattr("builder.processes.own_imports.sys.executable", shutil.which("false"))
     build = finished(client, start(client, problem=str(folder / "dumps" / "problem"))["id"])
     assert build["state"] == "failed"
     assert "ended unexpectedly" in build["error"]
@@ -332,3 +332,21 @@ def test_dumps_that_are_gone_leave_a_command(
     wish = site.get("/build")
     assert (wish["problem"], wish["outside"]) == (None, [str(dump)])
     assert f"-tp {dump} -gp" in wish["command"]
+
+
+def test_build_takes_no_module_from_the_working_folder(
+    client: FlaskClient, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Users name their own files `builder.py` or `queue.py`, and start servers beside them."""
+    work, ran = tmp_path / "work", tmp_path / "ran"
+    for name in ("builder", "queue", "msgspec", "numpy", "_socket"):
+        (work / name).mkdir(parents=True)
+        told = f"import os; os.mkdir({str(ran)!r}); raise SystemExit({name!r})\n"
+        (work / f"{name}.py").write_text(told, encoding="utf-8")
+        (work / name / "__init__.py").write_text(told, encoding="utf-8")
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep)  # as `$PYTHONPATH:` leaves it: the folder itself
+    dump = str(folder / "dumps" / "bench")
+    job = start(client, problem=dump, benchmark=dump)
+    assert finished(client, job["id"])["state"] == "done"
+    assert not ran.exists()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builder.match.manual_file import mapping_path, read_mapping
+from builder.match import manual_file
+from builder.match.manual_file import MappedPair, mapping_path, read_mapping, write_mapping
+from msprobe_core.format.file_lock import LockedError, locked
+from tb_graph_ascend.server import manual_pairs
 from tests.tb_graph_ascend.conftest import Site
 
 OURS = "Module.layers.0.ffn.MLP.forward.0"
@@ -336,3 +340,46 @@ def test_answer_counts_the_pairs_that_it_was_made_without(renamed: Site) -> None
     assert renamed.get("/answer")["changed_pairs"] == 0
     renamed.send("POST", "/mappings", pair_of(renamed))
     assert renamed.get("/answer")["changed_pairs"] == 1
+
+
+def test_two_servers_on_a_folder_lose_no_pair(
+    renamed: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another process saves between our reading and our writing is not overwritten."""
+    path = mapping_path(renamed.file)
+    other = MappedPair(problem="x", benchmark="y")
+    held: list[bool] = []
+
+    def written(to: Path, pairs: Sequence[MappedPair]) -> None:
+        # Another server tries at the worst moment; it is kept out, and adds to what is there then.
+        try:
+            with locked(to, patience=0.0):
+                held.append(False)
+        except LockedError:
+            held.append(True)
+        write_mapping(to, pairs)
+
+    monkeypatch.setattr(manual_pairs, "write_mapping", written)
+    for method, body in (
+        ("POST", pair_of(renamed)),
+        ("PATCH", {"add": [], "remove": []}),
+        ("PUT", {"pairs": []}),
+    ):
+        renamed.send(method, "/mappings", body)
+    with locked(path):
+        write_mapping(path, [*read_mapping(path), other])
+    assert held == [True, True, True]
+    assert read_mapping(path) == [other]
+    assert not path.with_name(f".{path.name}.lock").exists()
+
+
+def test_server_that_holds_the_file_too_long_is_named(
+    renamed: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manual_file, "locked", partial(locked, patience=0.0))
+    with locked(mapping_path(renamed.file)):
+        answer = renamed.client.post(f"/api/databases/{renamed.db}/mappings", json=pair_of(renamed))
+    assert answer.status_code == 409
+    assert "another process is writing it" in answer.text
+    assert str(renamed.file.parent) not in answer.text
+    assert renamed.send("POST", "/mappings", pair_of(renamed))["added"]

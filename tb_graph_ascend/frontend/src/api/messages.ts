@@ -213,6 +213,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             })[];
             pairs: components["schemas"]["Pair"][];
+            evidence: components["schemas"]["Evidence"] | null;
             id: string;
             path: string;
             writable: boolean;
@@ -238,6 +239,49 @@ export interface components {
             unmatched_benchmark: number;
             /** @default null */
             begins: number | null;
+        };
+        /**
+         * Evidence
+         * @description What a claim rests on: what was compared by which measure, what was not and why.
+         *
+         *         `differences` are those that no finding names; `beyond` counts the values that differ by more
+         *         than rounding, `explained` those beyond their tolerance that rounding or their inputs explain;
+         *         `largest` is the largest error of all, where one was measured.
+         */
+        Evidence: {
+            /** @default [] */
+            compared: components["schemas"]["Counted"][];
+            /** @default [] */
+            gaps: components["schemas"]["Counted"][];
+            /** @default [] */
+            differences: components["schemas"]["Counted"][];
+            /** @default 0 */
+            beyond: number;
+            /** @default 0 */
+            explained: number;
+            /** @default null */
+            largest: components["schemas"]["Largest"] | null;
+        };
+        /**
+         * Counted
+         * @description How many there are of something, and the first of them by name.
+         */
+        Counted: {
+            code: string;
+            count: number;
+            /** @default  */
+            name: string;
+        };
+        /**
+         * Largest
+         * @description The largest relative error of any value, and where it is.
+         */
+        Largest: {
+            error: number;
+            value: string;
+            name: string;
+            step: number;
+            rank: number;
         };
         /**
          * Databases
@@ -1200,6 +1244,7 @@ export interface components {
             threshold: number;
             coverage: components["schemas"]["Coverage"];
             extent: components["schemas"]["Extent"] | null;
+            claim: components["schemas"]["Claim"];
             changed_pairs: number;
             since: components["schemas"]["Since"] | null;
         };
@@ -1301,6 +1346,24 @@ export interface components {
             fine: string;
             calls: number;
             total: number;
+        };
+        /**
+         * Claim
+         * @description What may be said: `code`, and the evidence for it.
+         *
+         *         `named`: findings name where it begins; `heals`: they do, and both runs come to one result.
+         *         `nothing`: nothing was compared. `unknown`: nobody kept what was compared. `differs`: the runs
+         *         differ, and no finding says where that begins. `close`: values differ by more than rounding,
+         *         none by so much that a node diverges. `rounding`: they differ by rounding alone. `equal`: in
+         *         nothing that was compared. `whole` tells whether all there is was compared, `incomplete` that
+         *         something was not that should have been.
+         */
+        Claim: {
+            /** @enum {unknown} */
+            code: "close" | "differs" | "equal" | "heals" | "named" | "nothing" | "rounding" | "unknown";
+            whole: boolean;
+            incomplete: boolean;
+            evidence: components["schemas"]["Evidence"];
         };
         /**
          * Since
@@ -1553,6 +1616,9 @@ export type Children = components['schemas']['Children'];
 export type Node = components['schemas']['Node'];
 export type DatabaseAnswer = components['schemas']['DatabaseAnswer'];
 export type Pair = components['schemas']['Pair'];
+export type Evidence = components['schemas']['Evidence'];
+export type Counted = components['schemas']['Counted'];
+export type Largest = components['schemas']['Largest'];
 export type Databases = components['schemas']['Databases'];
 export type DatabaseEntry = components['schemas']['DatabaseEntry'];
 export type DivergentShares = components['schemas']['DivergentShares'];
@@ -1629,6 +1695,7 @@ export type FailedPair = components['schemas']['FailedPair'];
 export type Extent = components['schemas']['Extent'];
 export type LargestError = components['schemas']['LargestError'];
 export type Formats = components['schemas']['Formats'];
+export type Claim = components['schemas']['Claim'];
 export type Since = components['schemas']['Since'];
 export type TrendAlerts = components['schemas']['TrendAlerts'];
 export type TrendAlert = components['schemas']['TrendAlert'];

@@ -15,7 +15,6 @@ export const certaintyEn = {
   since: "With your pairs it begins in {{module}}",
   sinceTop: "With your pairs it begins in DefaultModel itself",
   sinceOptimizer: "With your pairs it begins in the optimizer",
-  sinceNowhere: "With your pairs nothing measured so far diverges",
   sinceWhat: "{{call}} is the first that differs (score {{score}}), by what was measured. A rebuild diagnoses anew.",
   sinceSlide: "the first that differs (score {{score}}), by what was measured",
   sinceNone: "No score exceeds {{threshold}}. A rebuild diagnoses everything anew.",
@@ -27,10 +26,7 @@ export const certaintyEn = {
   maybe: "It may not hold any more.",
   formerListed_one: "{{count}} cause found before is in the list; it may not hold any more.",
   formerListed_other: "{{count}} causes found before are in the list; they may not hold any more.",
-  notNamed: "Both runs differ, but no beginning could be named",
   worst_one: "{{count}} node{{over}} is above {{threshold}}, worst {{worst}}; each is explained by rounding or by what came before it.",
   worst_other: "{{count}} nodes{{over}} are above {{threshold}}, worst {{worst}}; each is explained by rounding or by what came before it.",
   listDivergent: "List them",
-  noValues_one: "{{count}} node has a partner{{over}}, but no value of it could be compared.",
-  noValues_other: "{{count}} nodes have partners{{over}}, but no value of theirs could be compared.",
 };

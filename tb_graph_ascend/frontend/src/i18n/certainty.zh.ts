@@ -17,7 +17,6 @@ export const certaintyZh: typeof certaintyEn = {
   since: "按您的映射，差异始于 {{module}}",
   sinceTop: "按您的映射，差异始于 DefaultModel 本身",
   sinceOptimizer: "按您的映射，差异始于优化器",
-  sinceNowhere: "按您的映射，目前测得的部分没有差异",
   sinceWhat: "按测得的数值，{{call}} 最先不同（分数 {{score}}）。重新构建后重新诊断。",
   sinceSlide: "按测得的数值，最先不同（分数 {{score}}）",
   sinceNone: "没有分数超过 {{threshold}}。重新构建会重新比对并诊断全部。",
@@ -29,10 +28,7 @@ export const certaintyZh: typeof certaintyEn = {
   maybe: "可能已不成立。",
   formerListed_one: "之前找到的 {{count}} 个起因在列表中，可能已不成立。",
   formerListed_other: "之前找到的 {{count}} 个起因在列表中，可能已不成立。",
-  notNamed: "两次运行有差异，但无法指出起点",
   worst_one: "{{over}} {{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
   worst_other: "{{over}} {{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
   listDivergent: "列出",
-  noValues_one: "{{over}} {{count}} 个节点有对应节点，但没有可比对的数值。",
-  noValues_other: "{{over}} {{count}} 个节点有对应节点，但没有可比对的数值。",
 };

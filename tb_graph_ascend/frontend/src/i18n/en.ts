@@ -4,6 +4,7 @@ import { trendsEn } from "./trends.en";
 import { answerEn } from "./answer.en";
 import { boxesEn } from "./boxes.en";
 import { certaintyEn } from "./certainty.en";
+import { claimEn } from "./claim.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { legendEn } from "./legend.en";
@@ -74,6 +75,7 @@ export const en = {
     communication: "Communication",
   },
   answer: answerEn.answer,
+  claim: claimEn,
   strip: {
     label: "Steps × ranks",
     grid: "Worst score of every step and rank; arrow keys move, Enter goes there",
@@ -105,7 +107,7 @@ export const en = {
   findings: {
     startHere: "start here",
     startHereKey: "Go to where it begins (F)",
-    none: "Nothing diverges: no value's score exceeds {{threshold}}.",
+    none: "No finding: no value's score exceeds {{threshold}}.",
     single: "This file holds one graph. Differences need a benchmark to compare with.",
     perhaps: "Perhaps one more cause",
     scoreHandedOn: "score {{score}}: of what is handed on here, for one run alone makes this call",
@@ -155,7 +157,7 @@ export const en = {
     nodes: "nodes",
     differ: "differ",
     worst: "worst",
-    none: "No module differs.",
+    none: "No module is above the threshold.",
   },
   lists: {
     overflowMissing: "This file has no overflow levels. Build it with -oc to get them:",

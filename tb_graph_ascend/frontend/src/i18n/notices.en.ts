@@ -6,7 +6,7 @@ export const noticesEn = {
   wayUnknown: "No recorded way leads back from here to a cause. “Way to the cause” shows how far it goes.",
   wayBegins: "It begins here: select a row that carries it on to see the way.",
   wayEarlier: "These rows lead to what reads a weight of step {{step}}: the way goes on there. “Way to the cause” lists all of it.",
-  noFindings: "Nothing diverges in this comparison.",
+  noFindings: "No finding names a place in this comparison.",
   notHere: "This node is not in the step and rank on screen.",
   selectionLost: "This step and rank is open; the selected row could not be looked up in it, so none is selected.",
   rebuilt: "This file was built anew since the link was made; its selection may be elsewhere now.",

@@ -8,7 +8,7 @@ export const noticesZh: typeof noticesEn = {
   wayUnknown: "没有已记录的路径从此处通回起因。“通向起因”显示能追溯到哪里。",
   wayBegins: "差异始于此处：请选择随之不同的一行以查看路径。",
   wayEarlier: "这些行通向读取第 {{step}} 步所写权重的节点；路在该步继续。“通向起因”列出全部。",
-  noFindings: "此比对中没有差异。",
+  noFindings: "此比对中没有指出任何位置的发现项。",
   notHere: "当前步与卡没有此节点。",
   selectionLost: "已切换到此步与卡；未能在其中查找所选的行，因此没有选中任何行。",
   rebuilt: "链接生成后此文件已重新构建，所选节点可能已变化。",

@@ -13,6 +13,7 @@ export const reasonsEn: Record<string, string> = {
   checksum_differs: "{{value}}: the checksums differ",
   parameter_unmatched: "{{value}}: this parameter has no counterpart",
   surplus: "{{value}}: exists on the {{side}} side only",
+  unrecorded: "{{value}}: the {{side}} run alone has numbers of it, so it is not compared",
   unreadable: "{{value}}: its tensor file could not be read: {{error}}",
   extension: "{{text}}",
   measure: "{{value}}: {{name}} {{number, short}}",
@@ -81,7 +82,8 @@ export const reasonsEn: Record<string, string> = {
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
   checkpoint_recomputed: "runs in the backward pass: recomputed by activation checkpointing, or called by a backward of one's own",
   rated_error:
-    "no number differs beyond rounding, but nodes are rated error ({{count}}): what differs is something else of their values, as format, shape or an argument; first {{name}}",
+    "no finding names it, but nodes are rated error ({{count}}): something else of their values than a number differs, as format, shape or an argument; first {{name}}",
+  untold_choices: "{{name}} (of {{count}} such calls) picks others of numbers that agree to rounding, and nothing recorded tells whether that is a tie or a fault",
   ties: "{{name}} (of {{count}} such calls) ranks numbers that agree to rounding and picks others: a tie; what is gathered by them differs and is no finding",
   precision_setting:
     "computed in {{problem}} in the problem run and in {{benchmark}} in the benchmark (most values, or a whole class of calls); tolerances follow the coarser one",
@@ -94,6 +96,8 @@ export const reasonsEn: Record<string, string> = {
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: they have no measure of a tensor in common; arguments, dtypes and shapes alone were compared",
   unlike_names:
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: one holds no values; names alone were compared",
+  number_taken:
+    "{{name}} of the {{side}} side has the number of another folder beside it, and is shown as {{number}}",
   placed_by_names:
     "the {{side}} dump has no construct.json: its modules stand as their names say, and its calls where the other run has calls of their names, or beside their neighbours",
   same_parameters: "the same parameter shapes ({{count}})",

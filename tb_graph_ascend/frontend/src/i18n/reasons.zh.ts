@@ -10,6 +10,7 @@ export const reasonsZh: Record<string, string> = {
   checksum_differs: "{{value}}：校验和不同",
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
   surplus: "{{value}}：只存在于$t(side.{{side}})",
+  unrecorded: "{{value}}：只有$t(side.{{side}})记录了它的数值，不作比较",
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
   extension: "{{text}}",
   measure: "{{value}}：{{name}} {{number, short}}",
@@ -73,7 +74,8 @@ export const reasonsZh: Record<string, string> = {
   collective_order: "本卡调用 {{kind}} 时，卡 {{peer_rank}} 调用的是 {{other}}",
   checkpoint_recomputed: "在反向传播中运行：由激活检查点重新计算，或由自定义的反向函数调用",
   rated_error:
-    "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或实参；第一个是 {{name}}",
+    "没有发现项指出它，但有 {{count}} 个节点被评为 error：不同之处不在数值，而在值的其他属性，如格式、形状或实参；第一个是 {{name}}",
+  untold_choices: "{{name}}（共 {{count}} 个此类调用）在舍入误差内相等的数中选出了不同的元素，记录无法判断这是平局还是错误",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",
   precision_setting: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算（大多数值或整类调用）；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
@@ -82,6 +84,8 @@ export const reasonsZh: Record<string, string> = {
   unlike_attributes:
     "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了实参、dtype 和形状",
   unlike_names: "{{problem}} 数据与 {{benchmark}} 数据比较：一侧没有任何值，只比较了名称",
+  number_taken:
+    "$t(side.{{side}})的 {{name}} 与旁边另一目录编号相同，显示为 {{number}}",
   placed_by_names:
     "$t(side.{{side}})的数据没有 construct.json：模块按名称放置，调用放在另一侧同名调用所在之处，否则放在相邻调用旁",
   same_parameters: "参数形状相同（{{count}} 个）",

@@ -21,5 +21,9 @@ export const searchEn = {
     no_choice: "“{{term}}” is unknown: there are {{choices}}.",
     no_expression: "“{{pattern}}” is no regular expression ({{error}}).",
     too_slow: "“{{pattern}}” takes too long: simplify it, or write plain words.",
+    too_large: "“{{pattern}}” is too large ({{error}}): repeat less, or write plain words.",
+    unsupported:
+      "“{{pattern}}” holds look-ahead, look-behind, a reference to a group or the like, which are not understood ({{error}}).",
+    no_engine: "The server cannot search by expression: google-re2 is not installed there. Write plain words.",
   },
 };

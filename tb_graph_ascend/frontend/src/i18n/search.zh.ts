@@ -23,5 +23,8 @@ export const searchZh: typeof searchEn = {
     no_choice: "没有“{{term}}”：可用 {{choices}}。",
     no_expression: "“{{pattern}}”不是正则表达式（{{error}}）。",
     too_slow: "“{{pattern}}”耗时过长：请简化，或只写普通的词。",
+    too_large: "“{{pattern}}”过大（{{error}}）：请减少重复次数，或只写普通的词。",
+    unsupported: "“{{pattern}}”用了不支持的语法（{{error}}）：前瞻、后顾、对分组的引用等都不支持。",
+    no_engine: "服务器没有安装 google-re2，不能按正则表达式搜索：请只写普通的词。",
   },
 };

@@ -5,6 +5,7 @@ import type { Texts } from "./en";
 import { answerZh } from "./answer.zh";
 import { boxesZh } from "./boxes.zh";
 import { certaintyZh } from "./certainty.zh";
+import { claimZh } from "./claim.zh";
 import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { legendZh } from "./legend.zh";
@@ -75,6 +76,7 @@ export const zh: Texts = {
     communication: "通信",
   },
   answer: answerZh.answer,
+  claim: claimZh,
   strip: {
     label: "步 × 卡",
     grid: "各步与各卡的最差分数；方向键移动，回车前往",
@@ -106,7 +108,7 @@ export const zh: Texts = {
   findings: {
     startHere: "从这里开始",
     startHereKey: "转到差异的起点 (F)",
-    none: "没有差异：没有数值的分数超过 {{threshold}}。",
+    none: "没有发现项：没有数值的分数超过 {{threshold}}。",
     single: "此文件只有一张图。需要标杆侧才能比较差异。",
     perhaps: "可能还有一个起因",
     scoreHandedOn: "分数 {{score}}：此处传递下去的值；只有一侧执行了此调用",
@@ -156,7 +158,7 @@ export const zh: Texts = {
     nodes: "节点",
     differ: "差异",
     worst: "最差",
-    none: "没有模块有差异。",
+    none: "没有模块超过阈值。",
   },
   lists: {
     overflowMissing: "此文件没有溢出等级。用 -oc 构建即可得到：",

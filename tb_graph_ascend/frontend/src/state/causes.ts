@@ -178,7 +178,7 @@ export function healing({ finding }: Cause): Reason | undefined {
 /** In which module it begins; what the optimizer does stands in no module, and has its own sentence. */
 export function beginsText(t: TFunction, cause: Cause): string {
   const { module } = cause;
-  if (healing(cause)) return module === null ? t("answer.healsTop") : t("answer.heals", { module });
+  if (healing(cause)) return module === null ? t("claim.say.heals_top") : t("claim.say.heals_inside", { module });
   if (module === OPTIMIZER) return t("answer.beginsOptimizer");
   const backward = runsBackward(cause.finding.node);
   if (module === null) return t(backward ? "answer.beginsTopBackward" : "answer.beginsTop");

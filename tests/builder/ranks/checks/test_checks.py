@@ -20,7 +20,7 @@ def _found(
     folder: Path, layout: Layout, size: Size, fault: Fault | None = None
 ) -> list[CheckFinding]:
     record(layout, folder, "statistics", 0, size, fault.change if fault is not None else None)
-    return check_dump(find_sources(folder / "dump"), Sizes())
+    return check_dump(find_sources(folder / "dump"), Sizes()).findings
 
 
 def test_copies_of_a_tied_weight_have_to_read_one_gradient(tmp_path: Path) -> None:

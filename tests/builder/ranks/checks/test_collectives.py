@@ -83,7 +83,7 @@ CALLS: dict[str, list[tuple[list[Any], list[Any]]]] = {
 @pytest.mark.parametrize("kind", CALLS)
 def test_a_collective_that_keeps_its_promise_is_no_finding(tmp_path: Path, kind: str) -> None:
     _write(tmp_path, kind, CALLS[kind])
-    assert check_dump(find_sources(tmp_path), Sizes()) == []
+    assert check_dump(find_sources(tmp_path), Sizes()).findings == []
 
 
 @pytest.mark.parametrize("kind", CALLS)
@@ -92,7 +92,7 @@ def test_a_result_that_is_not_what_the_ranks_gave_is_named(tmp_path: Path, kind:
     head, *rest = made
     wrong = [head[0], head[1] * 1.1] if isinstance(head, list) else head * 1.1
     _write(tmp_path, kind, [first, (given, [wrong, *rest])])
-    (finding,) = check_dump(find_sources(tmp_path), Sizes())
+    (finding,) = check_dump(find_sources(tmp_path), Sizes()).findings
     assert (finding.check, finding.axis, finding.ranks) == ("collective", "tp", (0, 1))
     assert "rank" in finding.text
 
@@ -103,7 +103,7 @@ def test_unknown_operations_and_unfinished_calls_are_not_judged(
 ) -> None:
     largest = np.maximum(A, B)
     _write(tmp_path, "all_reduce", [([A], [largest]), ([B], [largest])], **options)
-    assert check_dump(find_sources(tmp_path), Sizes()) == []
+    assert check_dump(find_sources(tmp_path), Sizes()).findings == []
 
 
 @pytest.mark.parametrize(("got", "findings"), [(B[:3], 0), (B[3:], 1)])
@@ -116,6 +116,6 @@ def test_lists_that_are_exchanged_arrive_where_they_were_sent(
         ([[blank, blank], [B[:3], B[3:]]], [[A[3:], B[3:]]]),
     ]
     _write(tmp_path, "all_to_all", ranks)
-    found = check_dump(find_sources(tmp_path), Sizes())
+    found = check_dump(find_sources(tmp_path), Sizes()).findings
     assert [f.check for f in found] == ["collective"] * findings
     assert all("place 1 on rank 0 is not what rank 1 sent there" in f.text for f in found)

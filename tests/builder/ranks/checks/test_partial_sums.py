@@ -19,7 +19,7 @@ from tests.parallel.size import Size
 def _found(name: str, folder: Path) -> list[CheckFinding]:
     (fault,) = (fault for fault in FAULTS if fault.name == name)
     record(fault.layout, folder, "statistics", 0, fault.size, fault.change)
-    return check_dump(find_sources(folder / "dump"), Sizes())
+    return check_dump(find_sources(folder / "dump"), Sizes()).findings
 
 
 def test_a_part_that_is_used_as_the_whole_is_named_with_its_reader(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_ranks_that_clip_by_their_own_norm_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("layout", [Layout(tp=2), Layout(tp=2, sequence_parallel=True)])
 def test_a_sound_run_has_no_finding(tmp_path: Path, layout: Layout) -> None:
     record(layout, tmp_path, "statistics", 0, Size(clip=True))
-    assert check_dump(find_sources(tmp_path / "dump"), Sizes()) == []
+    assert check_dump(find_sources(tmp_path / "dump"), Sizes()).findings == []
 
 
 def test_factors_of_one_rank_or_alike_are_no_finding() -> None:

@@ -65,7 +65,9 @@ def records(dump: RankDump) -> dict[str, Any]:
                 if ".backward" in name and side == "output":
                     continue
                 if isinstance(each, dict) and each.get("type") == "torch.Tensor":
-                    found[f"{name}.{side}.{at}"] = {k: v for k, v in each.items() if k != "source"}
+                    found[f"{name}.{side}.{at}"] = {
+                        k: v for k, v in each.items() if k not in ("source", "through")
+                    }
     return found
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
-from contextlib import suppress
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.errors import ExpressionError
-from tb_graph_ascend.view.search.names import LONGEST_SECONDS, NameIndex
+from tb_graph_ascend.view.search.names import NameIndex
 
 NAMES = st.lists(st.text(alphabet="aAbB.é09\n😀", max_size=12), min_size=1, max_size=20)
 TEXTS = st.text(alphabet="aAbB.é09\n😀", min_size=1, max_size=10)
@@ -33,7 +29,7 @@ def test_text_is_found_where_it_is(names: list[str], text: str, case: bool) -> N
 
 @given(NAMES, EXPRESSIONS, st.booleans())
 def test_expression_matches_each_name_alone(names: list[str], pattern: str, case: bool) -> None:
-    expression = re.compile(pattern, 0 if case else re.IGNORECASE)
+    expression = re.compile(pattern, re.ASCII | (0 if case else re.IGNORECASE))
     flat = [name.replace("\n", " ") for name in names]
     expected = [expression.search(name) is not None for name in flat]
     index = NameIndex(names)
@@ -48,22 +44,6 @@ def test_rank_sorts_like_the_names(names: list[str]) -> None:
     assert [flat[i] for i in by_rank] == sorted(flat)
 
 
-def test_expression_without_end_is_given_up() -> None:
-    index = NameIndex(["a" * 70 + "b"] * 3)
-    # Unlimited it would take longer than the universe is old.
-    with pytest.raises(ExpressionError, match="takes too long") as caught:
-        index.matching(r"(a|aa|aaa)+$", case=True)
-    assert caught.value.reason == {"code": "too_slow", "pattern": r"(a|aa|aaa)+$"}
-
-
-def test_bad_expression_says_where() -> None:
-    index = NameIndex(["a"])
-    with pytest.raises(ExpressionError, match="no regular expression") as caught:
-        index.matching("a(", case=True)
-    assert caught.value.reason is not None
-    assert caught.value.reason["code"] == "no_expression"
-
-
 def test_nearest_are_the_parts_of_names_written_most_alike() -> None:
     names = NameIndex(["Torch.softmax.0.forward", "Module.layers.0.self_attn.Attn.forward.0"])
     assert names.nearest("sofmax") == ["softmax"]
@@ -76,14 +56,3 @@ def test_sides_with_the_same_names_share_them() -> None:
     assert alike.place.tolist() == [0, 1, 0, 0, 1, 0]
     assert other.place.tolist() == [0, 1, 2, 1]
     assert other.containing("c", case=False)[other.place].tolist() == [False, False, True, False]
-
-
-def test_expression_that_is_slow_on_every_name_is_given_up_in_time() -> None:
-    names = [f"Module.layers.{i}.attention.ColumnParallelLinear.forward.{i}" for i in range(3000)]
-    index = NameIndex(names)
-    # Each name takes less than the limit for one; together they took ten times the limit for all.
-    slow = r"(?:" + r"(?:\w|\.){0,30}" * 4 + r"#)?"
-    started = time.monotonic()
-    with suppress(ExpressionError):
-        index.matching(slow, case=True)
-    assert time.monotonic() - started < 2 * LONGEST_SECONDS

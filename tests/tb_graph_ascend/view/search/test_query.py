@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from builder.errors import ExpressionError
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import NodePatch, Patches
 from builder.results.records import Node
+from tb_graph_ascend.view.search.names import NameIndex
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import pair_index
 from tb_graph_ascend.view.search.query import (
@@ -192,6 +192,9 @@ def test_wrong_expression_is_refused(database: ResultDatabase) -> None:
             ["Functional.linear.7.forward", "Tensor.add.7.backward", "Module.0.Linear.forward.7"],
         ),
         ("add -#7", ["Tensor.add.71.backward"]),
+        ('"lin #7"', []),
+        ('"Tensor. #7"', ["Tensor.add.7.backward"]),
+        ('"层 #7"', ["Module.层.Linear.forward.7"]),
     ],
 )
 def test_a_call_is_found_by_what_its_row_says(query: str, found: list[str]) -> None:
@@ -200,13 +203,15 @@ def test_a_call_is_found_by_what_its_row_says(query: str, found: list[str]) -> N
         "Tensor.add.7.backward",
         "Tensor.add.71.backward",
         "Module.0.Linear.forward.7",
+        *(["Module.层.Linear.forward.7", "Module.层次.Linear.forward.7"] if "层" in query else []),
     ]
 
     def fits(term: Term, name: str) -> bool:
         if isinstance(term, Word):
             return (term.text in name) is not term.negated
         assert isinstance(term, Expression)
-        return (re.search(term.pattern, name) is not None) is not term.negated
+        hit = bool(NameIndex([name]).matching(term.pattern, case=True)[0])
+        return hit is not term.negated
 
     terms = parse_query(query)
     assert [name for name in names if all(fits(term, name) for term in terms)] == found

@@ -9,37 +9,42 @@ import { toldBriefly } from "../../graph/named";
 import { useWithoutValues } from "../../hooks/useWithoutValues";
 import { openPlace } from "../../state/actions";
 import { listNodes, WITHOUT_VALUES } from "../../state/listing";
+import { claimEvidence, claimGaps, claimHeadline } from "../../text/claim";
 import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { AnswerNotes } from "./AnswerNotes";
 import { AnswerTools } from "./AnswerTools";
 
+/** Claims that nothing differs; they are all-clears where all there is was compared. */
+const CLEAR = new Set(["equal", "rounding"]);
+
 export function NothingDiverges({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
-  const { threshold, coverage, divergent, worst, extent } = answer;
+  const { coverage, divergent, extent, claim } = answer;
   const set = useApp((state) => state.set);
-  const { pairs, matched, one_sided: oneSided, failed } = coverage;
+  const { pairs, one_sided: oneSided, failed } = coverage;
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
   const silent = useWithoutValues("all");
+  const gaps = claimGaps(t, claim);
   if (divergent > 0) return <NotNamed answer={answer} />;
-  const whole = unmatched + oneSided + failed.length === 0 && worst !== null;
+  const clear = claim.whole && CLEAR.has(claim.code);
   const over = pairs > 1 ? t("answer.over", { pairs }) : "";
-  const Icon = whole ? CircleCheck : TriangleAlert;
+  const Icon = clear ? CircleCheck : TriangleAlert;
   return (
-    <section className={whole ? "answer agrees" : "answer partly"} aria-label={t("answer.label")}>
+    <section className={clear ? "answer agrees" : "answer partly"} aria-label={t("answer.label")}>
       <div className="answer-main">
         <h1>
           <Icon aria-hidden size={18} />
           <span>
-            {t(worst === null ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}
-            {worst !== null && extent?.formats && formatsText(t, extent.formats)}
+            {claimHeadline(t, claim)}
+            {extent?.formats && formatsText(t, extent.formats)}
           </span>
         </h1>
         <p className="answer-what">
-          {t(worst === null ? "certainty.noValues" : "answer.compared", { count: matched, over, threshold })}
-          {worst !== null && extent?.largest && <Largest largest={extent.largest} />}
+          {claimEvidence(t, claim).join(t("claim.semicolon"))}
+          {extent?.largest && <Largest largest={extent.largest} />}
         </p>
-        {(!whole || silent > 0) && (
+        {(gaps.length > 0 || !clear || silent > 0) && (
           <ul className="answer-gaps">
             {unmatched > 0 && (
               <li>
@@ -65,6 +70,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
                 </button>
               </li>
             )}
+            {gaps.map((gap) => <li key={gap}>{gap}</li>)}
             {oneSided > 0 && <li>{t("answer.oneSided", { count: oneSided })}</li>}
             {failed.map(({ step, rank, error }) => (
               <li key={`${step} ${rank}`} title={error ?? undefined}>
@@ -100,7 +106,7 @@ function formatsText(t: TFunction, { coarser, coarse, fine, calls, total }: Form
 /** The largest error of all, with the way to it: scores inside the tolerance tell nothing more. */
 function Largest({ largest }: { largest: LargestError }) {
   const { t } = useTranslation();
-  if (largest.error === 0) return <> {t("answer.noError")}</>;
+  if (largest.error === 0) return null;
   const { step, rank, node, name, value } = largest;
   const pass = LET_PASS.find((one) => one === largest.let_pass);
   return (
@@ -127,7 +133,7 @@ function NotNamed({ answer }: { answer: Answer }) {
       <div className="answer-main">
         <h1>
           <TriangleAlert aria-hidden size={18} />
-          <span>{t("certainty.notNamed")}</span>
+          <span>{claimHeadline(t, answer.claim)}</span>
         </h1>
         <p className="answer-what">
           {t("certainty.worst", { count: divergent, over, threshold, worst: scoreText(worst) })}{" "}

@@ -23,7 +23,7 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
           <CornerDownRight aria-hidden size={18} />
           <span>
             {node === null
-              ? t("certainty.sinceNowhere")
+              ? t("claim.say.since_nowhere")
               : module === null
                 ? t("certainty.sinceTop")
                 : module === OPTIMIZER

@@ -55,6 +55,8 @@ const RULES = new Set([
   "attribute_differs",
   "checksum_differs",
   "parameter_unmatched",
+  "surplus",
+  "unrecorded",
 ]);
 
 function Reasons({ label, reasons, named = false }: { label: string; reasons: Reason[]; named?: boolean }) {

@@ -11,6 +11,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { fullReason, reasonSentence } from "../../i18n/reason";
 import { stepCause } from "../../state/actions";
 import { formerText, standingCause } from "../../state/former";
+import { claimHeadline } from "../../text/claim";
 import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { NamedText } from "../answer/NamedText";
@@ -67,13 +68,13 @@ function Notes({ reasons }: { reasons: readonly Reason[] }) {
 }
 
 /** Why no cause is listed, in the words of the answer. */
-function noCauseText(t: TFunction, { since, certain, coverage, divergent, threshold, worst }: Answer): string {
+function noCauseText(t: TFunction, { since, certain, claim, coverage, divergent, threshold, worst }: Answer): string {
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
   if (since) return t("certainty.sinceCauses");
   const over = coverage.pairs > 1 ? t("answer.over", { pairs: coverage.pairs }) : "";
   if (!certain) return t("certainty.why", { unmatched, over });
   if (divergent > 0) return t("certainty.worst", { count: divergent, over, threshold, worst: scoreText(worst) });
-  return t(worst === null ? "answer.nothingCompared" : "findings.none", { threshold });
+  return claim.code === "nothing" ? claimHeadline(t, claim) : t("findings.none", { threshold });
 }
 
 function Cards({ answer }: { answer: Answer }) {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -27,3 +29,19 @@ def _sync(path: Path, mode: int) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+@contextmanager
+def written_whole(final: Path) -> Iterator[Path]:
+    """Yields a path beside a file to write to; it takes the file's place once the block is done.
+
+    The name is nobody else's, so of two writers one wins, and no reader sees a mixture. Whatever
+    fails leaves the file as it was, and nothing beside it. Raises OSError.
+    """
+    beside = final.with_name(f".{final.name[:200]}.{secrets.token_hex(6)}.partial")
+    try:
+        yield beside
+        put_in_place(beside, final)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)

@@ -1,0 +1,187 @@
+"""What one pair's comparison rests on: by which measure each value was compared, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.claim import Counted, Evidence, Largest
+from builder.compare.columns import Columns
+from builder.compare.comparison import Comparison
+from builder.compare.modes import unlike
+from builder.match.value_pairing import SURPLUS
+
+Rows = NDArray[np.bool_]
+# Where dumps have no measure of a tensor in common, arguments alone would be compared.
+_NO_COMMON_MEASURE = ("unlike_attributes", "unlike_names")
+
+
+def pair_evidence(
+    comparison: Comparison,
+    place: tuple[int, int],
+    threshold: float,
+    told: Sequence[Counted],
+) -> Evidence:
+    """The evidence of one pair at a step and rank; `told` are differences that others know of."""
+    dumps = (comparison.matching.problem.dump, comparison.matching.benchmark.dump)
+    apart = unlike(*dumps)
+    if apart is not None and apart["code"] in _NO_COMMON_MEASURE:
+        return Evidence(differences=tuple(each for each in told if each.count))
+    rows = _Rows(comparison)
+    kinds = rows.kinds()
+    gaps = [*rows.gaps(), *_one_sided_nodes(comparison)]
+    scores = comparison.node_score[~np.isnan(comparison.node_score)]
+    divergent = Counted("divergent", int((scores > threshold).sum()))
+    infinite = Counted("infinite", int(np.isinf(comparison.error).sum()))
+    return Evidence(
+        tuple(Counted(name, int(chosen.sum())) for name, chosen in kinds.items() if chosen.any()),
+        tuple(gap for gap in gaps if gap.count),
+        tuple(each for each in (divergent, infinite, *told) if each.count),
+        int((comparison.score > 0).sum()),
+        len(comparison.let_pass),
+        _largest(comparison, place),
+    )
+
+
+def _largest(comparison: Comparison, place: tuple[int, int]) -> Largest | None:
+    finite = np.where(np.isfinite(comparison.error), comparison.error, -1.0)
+    if not finite.size or finite.max() < 0:
+        return None
+    # Of equal errors an output's is the one to look at.
+    row = int(np.lexsort((~comparison.is_output, -finite))[0])
+    return Largest(float(finite[row]), comparison.keys[row], _node_name(comparison, row), *place)
+
+
+def _node_name(comparison: Comparison, row: int) -> str:
+    return comparison.matching.problem.in_order[int(comparison.pairs.node[row])].name
+
+
+class _Rows:
+    """The rows of a comparison by what could be compared of them."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        pairs, columns = comparison.pairs, comparison.columns
+        ours, theirs = pairs.problem, pairs.benchmark
+        self.surplus = (ours == SURPLUS) | (theirs == SURPLUS)
+        self.tensor = _are_tensors(comparison, columns[0], ours) & _are_tensors(
+            comparison, columns[1], theirs
+        )
+        left, right = comparison.statistics
+        self.recorded = (left.recorded, right.recorded)
+        self.size = np.fmax(left.size, right.size)
+        self.known = ~np.isnan(comparison.error)
+        self.aside = {
+            "unwritten": self._chosen(comparison.unwritten),
+            "fused": self._chosen(comparison.fused),
+            "unread": self._chosen(comparison.unread),
+            "incomparable": self._chosen(comparison.incomparable),
+        }
+        self.blank = np.logical_or.reduce(list(self.aside.values()))
+
+    def _chosen(self, rows: Iterable[int]) -> Rows:
+        chosen = np.zeros(len(self._comparison.error), dtype=bool)
+        chosen[list(rows)] = True
+        return chosen
+
+    def kinds(self) -> dict[str, Rows]:
+        """The rows that were compared, by the finest measure that both sides have."""
+        comparison, size = self._comparison, self.size
+        open_ = self.known & ~self.blank & ~self.surplus
+        both = self.recorded[0] & self.recorded[1]
+        left, right = (side.table for side in comparison.statistics)
+        # Where largest and smallest are one number, that is every element.
+        constant = (left[0] == left[1]) & (right[0] == right[1]) & both[0] & both[1]
+        files = self._chosen(comparison.tensors)
+        conditions = {
+            "arguments": ~self.tensor,
+            "empty": size == 0,
+            "elements": files | constant,
+            "checksum": self._checksums(),
+            "sketch": self._sketches(),
+            "statistics": both.all(axis=0),
+            "extremes": both.any(axis=0),
+        }
+        kinds = {}
+        for name, condition in conditions.items():
+            kinds[name] = open_ & condition
+            open_ = open_ & ~condition
+        return kinds
+
+    def gaps(self) -> list[Counted]:
+        """The rows that were not, or not by what they should be, by the reason."""
+        comparison = self._comparison
+        aside, one_sided = dict(self.aside), self.surplus & self._needed()
+        silent = ~self.known & ~self.surplus & ~self.blank & self.tensor & (self.size > 0)
+        some = self.recorded[0].any(axis=0) | self.recorded[1].any(axis=0)
+        shapes = self._shapes_differ()
+        aside |= {
+            "other_kernel": silent & shapes,
+            "null_statistics": silent & ~shapes & some,
+            "no_statistics": silent & ~shapes & ~some,
+            "one_sided": one_sided,
+            "files": self._without_files(),
+        }
+        return [self._counted(code, chosen, comparison) for code, chosen in aside.items()]
+
+    def _counted(self, code: str, chosen: Rows, comparison: Comparison) -> Counted:
+        rows = np.flatnonzero(chosen)
+        if not len(rows):
+            return Counted(code, 0)
+        row = int(rows[0])
+        return Counted(code, len(rows), f"{_node_name(comparison, row)}.{comparison.keys[row]}")
+
+    def _needed(self) -> Rows:
+        """Values that a counterpart is missed of: tensors, and arguments of one framework."""
+        comparison = self._comparison
+        if not comparison.matching.across_frameworks:
+            return np.ones(len(self.surplus), dtype=bool)
+        sides = zip(comparison.columns, (comparison.pairs.problem, comparison.pairs.benchmark))
+        return np.asarray(np.logical_or.reduce([_are_tensors(comparison, *side) for side in sides]))
+
+    def _shapes_differ(self) -> Rows:
+        ours, theirs = self._comparison.records
+        return np.array([p.shape != b.shape for p, b in zip(ours, theirs)], dtype=bool)
+
+    def _checksums(self) -> Rows:
+        if self._comparison.mode != "md5":
+            return np.zeros(len(self.known), dtype=bool)
+        pairs = zip(*self._comparison.records, strict=True)
+        return np.array([None not in (p.md5, b.md5) for p, b in pairs], dtype=bool)
+
+    def _sketches(self) -> Rows:
+        estimates = self._comparison.estimates
+        if estimates is None:
+            return np.zeros(len(self.known), dtype=bool)
+        return np.asarray(~np.isnan(estimates.distance))
+
+    def _without_files(self) -> Rows:
+        """The rows whose elements should lie in a file on either side and were not measured."""
+        comparison = self._comparison
+        if comparison.mode != "tensor":
+            return np.zeros(len(self.known), dtype=bool)
+        named = [
+            (p.data_name is not None or b.data_name is not None) and p.shape == b.shape
+            for p, b in zip(*comparison.records, strict=True)
+        ]
+        measured = self._chosen(comparison.tensors) | self.blank | self.surplus | (self.size == 0)
+        return np.asarray(np.array(named, dtype=bool) & ~measured)
+
+
+def _are_tensors(comparison: Comparison, side: Columns, indices: NDArray[np.int64]) -> Rows:
+    tensors = [form.dtype is not None for form in comparison.forms.listed()]
+    return np.asarray(np.append(np.array(tensors, dtype=bool)[side.forms], False)[indices])
+
+
+def _one_sided_nodes(comparison: Comparison) -> list[Counted]:
+    """The matched nodes of which one run alone recorded values."""
+    find = comparison.matching.partner.get
+    names = [
+        node.name
+        for node in comparison.matching.problem.in_order
+        if (partner := find(node)) is not None
+        and (node.values[0] == node.values[1]) != (partner.values[0] == partner.values[1])
+    ]
+    return [Counted("one_sided_nodes", len(names), names[0])] if names else []

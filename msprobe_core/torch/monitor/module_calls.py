@@ -1,0 +1,118 @@
+"""Tells of the calls of followed modules by one hook on all modules of the process.
+
+Nothing lies on the modules themselves: they are copied, saved, scripted and exported as if nobody
+followed them, and a copy is not followed. While compiled code runs the hook is off, so that it is
+compiled as it would be alone; what it computes is not looked into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+
+from msprobe_core.torch.watch.compiled_code import CompiledCode
+
+Before = Callable[[nn.Module, tuple[Any, ...]], object]
+After = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], object]
+"""Called with the module, its arguments, those by keyword and what it returned; raises nothing."""
+
+_MARKS = ("_global_forward_hooks_with_kwargs", "_global_forward_hooks_always_called")
+
+
+class ModuleCalls:
+    """Calls functions before and after the calls of some modules, until `close`."""
+
+    def __init__(self) -> None:
+        # By identity: the module stands beside it, so that none is taken for one that has died.
+        self._before: dict[int, tuple[nn.Module, list[Before]]] = {}
+        self._after: dict[int, tuple[nn.Module, list[After]]] = {}
+
+    def before(self, module: nn.Module, function: Before) -> None:
+        """Call a function before each call of a module."""
+        self._before.setdefault(id(module), (module, []))[1].append(function)
+        _switch.add(self)
+
+    def after(self, module: nn.Module, function: After) -> None:
+        """Call a function after each call of a module that has not raised."""
+        self._after.setdefault(id(module), (module, []))[1].append(function)
+        _switch.add(self)
+
+    def close(self) -> None:
+        """Follow no module any more."""
+        self._before, self._after = {}, {}
+        _switch.remove(self)
+
+    def begins(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        """Torch is about to call a module, followed or not."""
+        for function in self._before.get(id(module), _NOBODY)[1]:
+            function(module, args)
+
+    def ends(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: object
+    ) -> None:
+        """Torch has called a module, followed or not."""
+        for function in self._after.get(id(module), _NOBODY)[1]:
+            function(module, args, kwargs, output)
+
+
+_NOBODY: tuple[None, tuple[()]] = (None, ())
+
+
+class _Switch:
+    """The hooks for all that follow, and when they are off."""
+
+    def __init__(self) -> None:
+        self._following: list[ModuleCalls] = []
+        self._handles: list[Any] = []
+        self._compiled = CompiledCode(self._off, self._on)
+
+    def add(self, calls: ModuleCalls) -> None:
+        if calls not in self._following:
+            self._following = [*self._following, calls]
+        if len(self._following) == 1:
+            self._compiled.start()
+        self._on()
+
+    def remove(self, calls: ModuleCalls) -> None:
+        if calls not in self._following:
+            return
+        self._following = [each for each in self._following if each is not calls]
+        if not self._following:
+            self._off()
+            self._compiled.stop()
+
+    def _on(self) -> None:
+        if self._following and not self._handles:
+            self._handles = [
+                register_module_forward_pre_hook(self._begins),
+                register_module_forward_hook(self._ends, with_kwargs=True),
+            ]
+
+    def _off(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+            for name in _MARKS:  # torch leaves them behind
+                getattr(nn.modules.module, name, {}).pop(handle.id, None)
+        self._handles = []
+
+    def _begins(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if not torch.compiler.is_compiling():
+            for calls in self._following:
+                calls.begins(module, args)
+
+    def _ends(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: object
+    ) -> None:
+        if not torch.compiler.is_compiling():
+            for calls in self._following:
+                calls.ends(module, args, kwargs, output)
+
+
+_switch = _Switch()
