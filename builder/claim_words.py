@@ -30,6 +30,7 @@ NAMED = frozenset(
         "rated",
         "rated_rows",
         "ends",
+        "parameters",
         "ends_close",
         "surplus",
     )
@@ -109,6 +110,7 @@ _EN = {
     "by.ranks": "{count} ranks",
     "by.parameters": "{count} parameters element by element",
     "by.rounded": "{count} parameters rounded to the coarser format",
+    "by.measured": "{count} parameters that differ",
     "by.looked_at": "{count} values were looked at",
     # what differs
     "is.divergent": "{count} nodes are above the threshold",
@@ -210,6 +212,7 @@ _ZH = {
     "by.ranks": "{count} 张卡",
     "by.parameters": "{count} 个权重逐元素比对",
     "by.rounded": "{count} 个权重舍入到较粗格式后比对",
+    "by.measured": "{count} 个不同的权重",
     "by.looked_at": "检查了 {count} 个值",
     "is.divergent": "{count} 个节点超过阈值",
     "is.rated": "{count} 个节点被判为错误",
