@@ -32,6 +32,7 @@ NAMED = frozenset(
         "ends",
         "parameters",
         "ends_close",
+        "untold",
         "surplus",
     )
 )
@@ -118,6 +119,7 @@ _EN = {
     "is.rated_rows": "rows are rated error ({count})",
     "is.ends": "end results differ by more than rounding ({count})",
     "is.ends_close": "end results are among them ({count})",
+    "is.untold": "calls pick other elements, and nothing tells whether that is a tie ({count})",
     "is.infinite": "{count} values have an infinite error",
     "is.surplus": "{count} values are in one run alone",
     "is.unnamed": "{count} places, and too few calls are shared to name a beginning",
@@ -219,6 +221,7 @@ _ZH = {
     "is.rated_rows": "{count} 行被判为错误",
     "is.ends": "{count} 个最终结果的差异超出舍入",
     "is.ends_close": "其中 {count} 个为最终结果",
+    "is.untold": "{count} 个调用选取了不同的元素，无法判断是否为并列",
     "is.infinite": "{count} 个值的误差为无穷",
     "is.surplus": "{count} 个值仅在一次运行中",
     "is.unnamed": "{count} 处，且共同的调用太少，无法指出起点",

@@ -146,6 +146,8 @@ SENTENCES = {
     "names alone were compared",
     "rated_error": "no finding names it, but nodes are rated error ({count}): something else of "
     "their values than a number differs, as format, shape or an argument; first {name}",
+    "untold_choices": "{name} (of {count} such calls) picks others of numbers that agree to "
+    "rounding, and nothing recorded tells whether that is a tie or a fault",
     "ties": "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: "
     "a tie; what is gathered by them differs and is no finding",
     "number_taken": "{name} of the {side} side has the number of another folder beside it, and is "

@@ -171,8 +171,7 @@ class _Attribution:
     def _let_pass(self, node: TreeNode) -> None:
         rows = [r for r in self.known.outputs(node) if self.known.distance[r] > 0]
         self.ledger.tolerate(self.facts.problem_values(rows))
-        if self.facts.divergent(node).outputs and self.facts.is_tie(node):
-            self.ledger.ties.append(node)
+        self.ledger.note_choice(node)
 
     # --- what a node follows from -----------------------------------------------------------------
 

@@ -149,8 +149,7 @@ class _Walk:
         if cause is not None:
             ledger.carry(cause, node)
         else:
-            if self.facts.is_tie(node):
-                ledger.ties.append(node)
+            ledger.note_choice(node)
             selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
             if selection and not ledger.reselected:
                 ledger.reselected_at = node.exec_order
@@ -200,7 +199,7 @@ class _Walk:
         made = facts.made_integers(node)
         read = [row for row in facts.rows(node) if not comparison.is_output[row]]
         known = comparison.error[read]
-        ranks = has(node.call, "chooses") or node.call in ("max", "min")
+        ranks = has(node.call, "chooses", "picks")
         if not made or ranks or node.kind != "api" or phase_of(node) != "forward":
             return None
         if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():

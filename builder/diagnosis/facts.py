@@ -145,12 +145,27 @@ class Facts(Divergence):
             return all(self.is_integer(row) for row in rows)
         return self._is_rounded(inputs)
 
+    def picked_otherwise(self, node: TreeNode) -> bool:
+        """Whether a call ranked numbers that agree to rounding, or fully, and picked others."""
+        if node.direction != "forward" or not self.made_integers(node):
+            return False
+        read = [r for r in self._read(node) if self.ours[r].dtype is not None]
+        floating = [row for row in read if not self.is_integer(row)]
+        errors = self.comparison.judged[floating]
+        agree = bool((errors <= self.comparison.limit[floating]).all())
+        ranks = has(node.call, "chooses", "picks") or self.is_selection(node)
+        return ranks and bool(floating) and agree
+
     def is_tie(self, node: TreeNode) -> bool:
-        """Whether a call ranked numbers that agree to rounding and picked others: a tie."""
-        floating = [row for row in self.rows(node) if not self.is_integer(row)]
-        return (
-            node.direction == "forward" and self.is_selection(node) and self._is_rounded(floating)
-        )
+        """Whether what was picked otherwise is a tie: it is as large in one run as in the other.
+
+        Which number was picked is evidence of that, and which place alone is none: a wrong place of
+        a wrong kernel looks the same.
+        """
+        is_output, score = self.comparison.is_output, self.comparison.score
+        rows = [r for r in self.rows(node) if is_output[r] and not self.is_integer(r)]
+        picked = [r for r in rows if self.ours[r].dtype is not None and not isnan(score[r])]
+        return bool(picked) and all(score[row] == 0 for row in picked)
 
     def _picks_back(self, node: TreeNode) -> bool:
         """Whether a gradient of the same size goes to other elements, after rounding decided."""

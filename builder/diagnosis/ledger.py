@@ -29,8 +29,8 @@ class Ledger:
     node. `tolerated` holds fingerprints, by number, of values that differ without a finding;
     `rounding` those of them that differ by rounding alone. `reselected_at`: where in execution
     order rounding first picked other elements, so that gradients of other elements follow.
-    `ties`: the calls that ranked numbers which rounding put in another order. `compared`: a node
-    with values was seen.
+    `ties`: the calls that ranked numbers which rounding put in another order, `untold` those of
+    which no record tells whether that is so. `compared`: a node with values was seen.
     """
 
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow] | None = None) -> None:
@@ -42,6 +42,7 @@ class Ledger:
         self.scaled = ScaledGradients()
         self.reselected_at: int | None = None
         self.ties: list[TreeNode] = []
+        self.untold: list[TreeNode] = []
         self.compared = False
         self.latest_nonfinite: Finding | None = None
         self._latest_strong: Finding | None = None
@@ -106,6 +107,11 @@ class Ledger:
             if index != SURPLUS and self._values.keys[index].startswith("parameters_grad"):
                 self.scaled.add(self._values.records[index])
 
+    def note_choice(self, node: TreeNode) -> None:
+        """Note a call without a finding that picked other elements, and whether that is a tie."""
+        if self.facts.picked_otherwise(node):
+            (self.ties if self.facts.is_tie(node) else self.untold).append(node)
+
     def are_let_pass(self, rows: list[int]) -> bool:
         """Whether the problem side's values of rows were let pass where they were made."""
         return self.fingerprints(self.facts.problem_values(rows)) <= self.tolerated
@@ -120,7 +126,8 @@ class Ledger:
         for finding in self.findings:
             finding.propagated_to = len(finding.carriers)
         ordered = sorted(self.findings, key=Finding.sort_key)
-        return Walked(ordered, self._tolerated_keys(), late, tuple(self.ties))
+        ties, untold = tuple(self.ties), tuple(self.untold)
+        return Walked(ordered, self._tolerated_keys(), late, ties, untold=untold)
 
     def take_back(self, finding: Finding) -> None:
         """Forget one finding and what it explains; only for the end of a walk."""

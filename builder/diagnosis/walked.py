@@ -16,7 +16,8 @@ class Walked:
 
     `tolerated` are fingerprints of values that differ without a finding, which the next step may
     inherit; `late` is a call of the optimizer that only the next step can confirm; `ties` are
-    the calls in which rounding decided what was picked; `sightings` are the nodes that show
+    the calls in which rounding decided what was picked, `untold` those that picked otherwise and of
+    which nothing recorded tells whether rounding decided it; `sightings` are the nodes that show
     changes, which may be places of a cause that is named elsewhere; it `heals` where all that the
     step puts out agrees and nothing of its findings is left behind.
     """
@@ -27,3 +28,4 @@ class Walked:
     ties: tuple[TreeNode, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     heals: bool = False
+    untold: tuple[TreeNode, ...] = ()

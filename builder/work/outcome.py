@@ -85,7 +85,8 @@ class PairOutcome:
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two; `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
-    the calls in which rounding decided what was picked; `sightings` are nodes that show what a
+    the calls in which rounding decided what was picked, `untold` of those in which nothing tells
+    whether it did; `sightings` are nodes that show what a
     finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
     of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
     parameters that differ by more than rounding, whatever findings there are; `late` and
@@ -111,6 +112,7 @@ class PairOutcome:
     unfit: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
@@ -136,7 +138,8 @@ def evidence_of(outcomes: Iterable[PairOutcome]) -> Evidence:
     """What all pairs rest on together, but for the pairs that are not there."""
     done = [outcome for outcome in outcomes if outcome.error is None]
     aside = Counted("set_aside", sum(sum(o.set_aside.values()) for o in done))
-    return together(outcome.evidence for outcome in done).with_gaps(aside)
+    untold = [Counted("untold", len(o.untold), o.untold[0]) for o in done if o.untold]
+    return together(o.evidence for o in done).with_gaps(aside).with_differences(*untold)
 
 
 def whole_evidence(outcomes: Sequence[PairOutcome], missing: Iterable[tuple[int, int]]) -> Evidence:
@@ -161,10 +164,14 @@ def place_gaps(
     return [Counted(code, 1, f"step {step} rank {rank}") for code, (step, rank) in places]
 
 
-def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:
-    """One note on all calls in which rounding decided what was picked."""
+def decided_ties(outcomes: Sequence[PairOutcome]) -> list[Reason]:
+    """One note on all calls in which rounding decided what was picked, one where it may have."""
     names = [name for outcome in outcomes for name in outcome.ties]
-    return [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
+    said: list[Reason] = [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
+    untold = [name for outcome in outcomes for name in outcome.untold]
+    if untold:
+        said.append({"code": "untold_choices", "name": untold[0], "count": len(untold)})
+    return said
 
 
 def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
@@ -182,7 +189,7 @@ def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
 
 def _is_explained(outcome: PairOutcome) -> bool:
     ours, theirs = outcome.precision or ("", "")
-    return ours != theirs or bool(outcome.ties)
+    return ours != theirs or bool(outcome.ties or outcome.untold)
 
 
 def ends_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:

@@ -97,6 +97,7 @@ def outcome_of(
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
+        untold=tuple(node.name for node in result.walked.untold),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
     from msprobe.compile_check import Answer
+    from msprobe.compile_check.results import Apart
 
 SUMMARY = "run a model eager and compiled and name the first module and call that differ"
 
@@ -65,10 +67,31 @@ def _said(answer: Answer) -> list[str]:
             lines.append(f"   and at {len(found) - 1} more; msprobe diagnose lists them")
     elif not answer.diagnosis.comparable:
         lines.append("nothing was compared, so nothing can be said")
+    elif answer.ends or answer.apart or answer.untold:
+        lines.append("compiled and eager differ, and where that begins was not found")
     else:
         matched = answer.diagnosis.matched
         lines.append(f"compiled and eager agree in {matched} modules, calls and gradients")
-    return lines + _changes(answer)
+    return lines + _unexplained(answer) + _changes(answer)
+
+
+def _unexplained(answer: Answer) -> list[str]:
+    """The results that differ although no record says so."""
+    untold = [
+        f"{name} picks other elements, and nothing recorded tells whether that is a tie"
+        for name in answer.untold[:_SOME]
+    ]
+    return untold + [_apart(each) for each in answer.apart[:_SOME]]
+
+
+def _apart(each: Apart) -> str:
+    """How far a result is from eager's."""
+    text = f"{each.name} of the model compiled with your own settings is "
+    if not isfinite(each.alone):
+        return f"{text}not that of eager"
+    seen = each.recorded
+    recorded = "" if seen is None else f", under the recording {seen:.1e}"
+    return f"{text}{each.alone:.1e} from eager{recorded}"
 
 
 def _changes(answer: Answer) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,25 @@ import torch._inductor.config
 from torch.utils._pytree import tree_leaves
 
 from builder import Diagnosis, build, diagnose
+from builder.compare.score import THRESHOLD
 from builder.dump.reader import read_dump
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.case import Case
+from msprobe.compile_check.results import (
+    Apart,
+    distance,
+    results_apart,
+    results_of,
+    rounding,
+    unequal,
+)
 from msprobe.errors import CheckError
 from msprobe_core.debugger import PrecisionDebugger
 
 MakeCase = Callable[[], Case]
 Run = Callable[..., Any]
 Prepare = Callable[[torch.nn.Module], Run]
+Settings = Callable[[], AbstractContextManager[Any]]
 _SEED = 0
 
 
@@ -34,7 +44,11 @@ class Answer:
     `changed` are results that are not bit-equal in the compiled model with and without the
     recording, of as many as `results`; `vanished` those of them that differ from eager only without
     it, and `parted` the records between which the first of them lies, if that could be found.
-    `counted` is what the compiler did without and with the recording.
+    `counted` is what the compiler did without and with the recording. `apart` are results of the
+    model that was compiled with the user's own settings, caches and all, that differ from eager by
+    more than rounding, and that the records have not explained; `ends` counts the losses,
+    outermost outputs and gradients that diverge by the records, whatever findings there are, and
+    `untold` are calls that pick other elements, of which nothing tells whether that is a tie.
     """
 
     diagnosis: Diagnosis
@@ -44,11 +58,15 @@ class Answer:
     vanished: list[Vanished]
     counted: dict[str, tuple[int, int]]
     parted: Parted | None = None
+    apart: tuple[Apart, ...] = ()
+    ends: int = 0
+    untold: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether nothing differs, of what was recorded and of what was not."""
-        return not self.diagnosis.findings and not self.vanished
+        named = self.diagnosis.findings or self.vanished
+        return not (named or self.apart or self.ends or self.untold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +102,15 @@ def check_compilation(
     """
     compiled = _compiling(backend, fullgraph)
     _refuse_chance(make)
+    own = _run(make, compiled, settings=_own_settings(make))
     plain = _run(make, compiled)
     recorded = _recorded(make, folder / "compiled", level, compiled)
     eager = _recorded(make, folder / "eager", level, lambda model: model)
-    changed = _unequal(plain.results, recorded.results)
+    changed = unequal(plain.results, recorded.results)
     built = build(folder / "compiled", folder / "eager", folder)
     names = sorted({*plain.counts, *recorded.counts})
     vanished = list(_vanished(changed, plain, recorded, eager))
+    apart = results_apart(own.results, recorded.results, eager.results, own.modules)
     parted = None
     if vanished:
         check = _Bisection(make, folder / "bisected", backend, level, fullgraph)
@@ -103,6 +123,9 @@ def check_compilation(
         vanished,
         {name: (plain.counts.get(name, 0), recorded.counts.get(name, 0)) for name in names},
         parted,
+        tuple(each for each in apart if not each.is_judged),
+        sum(end.score > THRESHOLD for o in built.outcomes for end in o.ends.worst),
+        tuple(name for outcome in built.outcomes for name in outcome.untold),
     )
 
 
@@ -124,9 +147,9 @@ class _Bisection:
         def tried(limit: int) -> Trial:
             ran = self._recorded(FirstRecords(self.backend, limit), str(limit))
             wanted = eager.results[result]
-            distance = _distance(ran.results[result], wanted)
+            apart = distance(ran.results[result], wanted)
             values = _recorded_values(self.folder / str(limit))
-            return Trial(distance > _rounding(wanted, ran.modules), values)
+            return Trial(apart > rounding(wanted, ran.modules), values)
 
         return find_parted(tried, counted.seen)
 
@@ -158,10 +181,10 @@ def _compiling(backend: str | Run, fullgraph: bool) -> Prepare:
 
 def _refuse_chance(make: MakeCase) -> None:
     one, other = (_run(make, lambda model: model).results for _ in range(2))
-    unequal = _unequal(one, other)
-    if unequal:
+    differing = unequal(one, other)
+    if differing:
         raise CheckError(
-            f"two eager runs from one seed differ in {unequal[0]}",
+            f"two eager runs from one seed differ in {differing[0]}",
             "take chance out of the function: other seeds, threads, or unset arguments",
         )
 
@@ -182,7 +205,13 @@ def _run(
     make: MakeCase,
     prepare: Prepare,
     debugger: PrecisionDebugger | None = None,
+    settings: Settings | None = None,
+    seed: int = _SEED,
 ) -> _Ran:
+    """One run; by the user's `settings` or, without any, by none of the compiler's caches.
+
+    `seed` is that of the call; that of the case is always the same.
+    """
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch.manual_seed(_SEED)
@@ -191,8 +220,8 @@ def _run(
     run = prepare(case.model)
     if debugger is not None:
         debugger.start(model=case.model)
-    torch.manual_seed(_SEED)
-    with _without_caches():
+    torch.manual_seed(seed)
+    with (settings or _without_caches)():
         result = run(*case.args, **case.kwargs)
         loss = loss_of(result)
         if loss is not None:
@@ -201,7 +230,19 @@ def _run(
         debugger.stop()
         debugger.step()
     modules = sum(1 for _ in case.model.modules())
-    return _Ran(dict(_results(case.model, result)), _counts(), modules)
+    return _Ran(dict(results_of(case.model, result, loss)), _counts(), modules)
+
+
+def _own_settings(make: MakeCase) -> Settings:
+    """The user's own settings, caches and all: a fault may live in what a cache holds.
+
+    Where the model draws random numbers it has to draw those of eager, or all would differ. That is
+    a setting that caches know, so where it draws none it stays as it is.
+    """
+    one, other = (_run(make, lambda model: model, seed=seed).results for seed in (_SEED, _SEED + 1))
+    if unequal(one, other):
+        return lambda: torch._inductor.config.patch(fallback_random=True)
+    return nullcontext
 
 
 @contextmanager
@@ -235,15 +276,6 @@ def loss_of(result: object) -> torch.Tensor | None:
     return torch.stack(parts).sum() if parts else None
 
 
-def _results(model: torch.nn.Module, result: object) -> Iterator[tuple[str, torch.Tensor]]:
-    for at, each in enumerate(tree_leaves(result)):
-        if isinstance(each, torch.Tensor):
-            yield f"output {at}", each.detach()
-    for name, parameter in model.named_parameters():
-        if parameter.grad is not None:
-            yield f"gradient of {name}", parameter.grad
-
-
 def _vanished(changed: list[str], plain: _Ran, recorded: _Ran, eager: _Ran) -> Iterator[Vanished]:
     """Results that are further from eager than rounding takes them, but not while recorded.
 
@@ -256,35 +288,9 @@ def _vanished(changed: list[str], plain: _Ran, recorded: _Ran, eager: _Ran) -> I
         wanted = eager.results[name]
         if not wanted.is_floating_point():
             continue
-        alone, seen = (_distance(ran.results[name], wanted) for ran in (plain, recorded))
-        if alone > _rounding(wanted, plain.modules) >= seen:
+        alone, seen = (distance(ran.results[name], wanted) for ran in (plain, recorded))
+        if alone > rounding(wanted, plain.modules) >= seen:
             yield Vanished(name, alone, seen)
-
-
-def _rounding(wanted: torch.Tensor, modules: int) -> float:
-    """How far from eager rounding once a module takes a result."""
-    return modules * torch.finfo(wanted.dtype).eps
-
-
-def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
-    """The norm of the difference over the norm of `other`."""
-    wide = other.double()
-    return float((one.double() - wide).norm() / wide.norm().clamp_min(1e-300))
-
-
-def _unequal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> list[str]:
-    """The names of what is not bit-equal; NaN is equal to itself."""
-    return [
-        name
-        for name in {**one, **other}
-        if name not in one or name not in other or not _is_equal(one[name], other[name])
-    ]
-
-
-def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.shape != other.shape or one.dtype is not other.dtype:
-        return False
-    return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124 - NaN
 
 
 def _counts() -> dict[str, int]:

@@ -83,8 +83,8 @@ def test_a_wrong_pass_of_inductors_does_not_hide_from_the_recording(tmp_path: Pa
 
     with torch._inductor.config.patch(post_grad_custom_pre_pass=seeded):
         answer = check_compilation(Small.case, tmp_path)
-    # Forward and backward of the model alone, then of the recorded one.
-    assert matches == [1, 0, 1, 0]
+    # Forward and backward of the model alone, with and without caches, then of the recorded one.
+    assert matches == [1, 0] * 3
     assert answer.changed == [] and not answer.agrees
     assert all(alone == recorded for alone, recorded in answer.counted.values())
     (first,) = answer.diagnosis.findings
@@ -243,3 +243,66 @@ def test_a_graph_dump_is_compared_with_an_eager_one(
         assert diagnosis.findings == []
     else:
         assert diagnosis.findings[0].node.endswith(node)
+
+
+class Picks(nn.Module):
+    """A row of a table by the largest of some numbers, and which row that is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.score, self.table = nn.Linear(16, 64), nn.Embedding(64, 16)
+
+    def forward(self, x: Tensor) -> dict[str, Any]:
+        score = self.score(x)
+        at = score.argmax(-1)
+        return {"loss": self.table(at).square().mean() + score.square().mean(), "at": at}
+
+    @classmethod
+    def case(cls) -> Case:
+        torch.manual_seed(0)
+        return Case(cls(), (torch.randn(4, 16),), {})
+
+
+def second_best(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    return torch.topk(x, 2, dim=-1).indices[..., 1]
+
+
+def test_another_choice_without_its_margin_is_no_agreement(tmp_path: Path) -> None:
+    """A wrong choice among numbers that agree looks like a tie, but for what it does."""
+    other = {aten.argmax.default: second_best}
+    answer = check_compilation(
+        Picks.case, tmp_path, aot_autograd(fw_compiler=boxed, decompositions=other)
+    )
+    assert not answer.agrees
+    assert answer.untold == ("Tensor.argmax.0.forward",)
+    assert {"loss", "gradient of table.weight"} <= {each.name for each in answer.apart}
+    said = "\n".join(_said(answer))
+    assert "agree in" not in said and "Tensor.argmax.0.forward picks other elements" in said
+
+
+def wrong_unless_patched(graph: Any, inputs: Any) -> Any:
+    """A compiler whose cache holds a wrong kernel."""
+    cached = torch._inductor.config.fx_graph_cache
+    return (WRONG if cached else torch._dynamo.lookup_backend("aot_eager"))(graph, inputs)
+
+
+def test_a_fault_that_lives_in_a_cache_is_seen(tmp_path: Path) -> None:
+    with torch._inductor.config.patch(fx_graph_cache=True):
+        answer = check_compilation(case, tmp_path, wrong_unless_patched)
+    assert answer.diagnosis.findings == [] and answer.vanished == []
+    assert not answer.agrees
+    assert "output 0" in [each.name for each in answer.apart]
+
+
+class Counts(nn.Module):
+    """A number that is no tensor among the results, and noise that the seed draws."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, int]:
+        noisy = x + torch.rand_like(x)
+        return noisy, 3 if torch.compiler.is_compiling() else 2
+
+
+def test_numbers_among_the_results_count_and_chance_is_that_of_eager(tmp_path: Path) -> None:
+    answer = check_compilation(lambda: Case(Counts(), (torch.ones(3),), {}), tmp_path, "aot_eager")
+    assert [each.name for each in answer.apart] == ["output 1"]
+    assert not answer.agrees

@@ -83,6 +83,7 @@ export const reasonsEn: Record<string, string> = {
   checkpoint_recomputed: "runs in the backward pass: recomputed by activation checkpointing, or called by a backward of one's own",
   rated_error:
     "no finding names it, but nodes are rated error ({{count}}): something else of their values than a number differs, as format, shape or an argument; first {{name}}",
+  untold_choices: "{{name}} (of {{count}} such calls) picks others of numbers that agree to rounding, and nothing recorded tells whether that is a tie or a fault",
   ties: "{{name}} (of {{count}} such calls) ranks numbers that agree to rounding and picks others: a tie; what is gathered by them differs and is no finding",
   precision_setting:
     "computed in {{problem}} in the problem run and in {{benchmark}} in the benchmark (most values, or a whole class of calls); tolerances follow the coarser one",

@@ -75,6 +75,7 @@ export const reasonsZh: Record<string, string> = {
   checkpoint_recomputed: "在反向传播中运行：由激活检查点重新计算，或由自定义的反向函数调用",
   rated_error:
     "没有发现项指出它，但有 {{count}} 个节点被评为 error：不同之处不在数值，而在值的其他属性，如格式、形状或实参；第一个是 {{name}}",
+  untold_choices: "{{name}}（共 {{count}} 个此类调用）在舍入误差内相等的数中选出了不同的元素，记录无法判断这是平局还是错误",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",
   precision_setting: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算（大多数值或整类调用）；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",

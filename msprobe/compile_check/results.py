@@ -1,0 +1,134 @@
+"""The results of runs, side by side: which of them differ from eager by more than rounding.
+
+They are compared as the program hands them out, so whatever the records say: outputs, the loss and
+every gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from builder.compare.score import LARGEST, THRESHOLD
+
+Results = Mapping[str, torch.Tensor]
+_GRADIENT = "gradient of "
+# A distance of a recorded run that is no less than this part of the other's is one and the same.
+_SAME_SIZE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A result whose distance from eager is more than rounding, relative to the norm of eager's.
+
+    `recorded` is that of the compiled run under the recording, None where there is none. It
+    `diverges` where no rounding of a whole model reaches as far: no record can explain that.
+    Integers, flags and what one run alone hands out are infinitely apart.
+    """
+
+    name: str
+    alone: float
+    recorded: float | None
+    diverges: bool
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the records have seen a difference of that size, and say what it is."""
+        seen = self.recorded
+        return not self.diverges and seen is not None and seen >= _SAME_SIZE * self.alone
+
+
+def results_of(
+    model: torch.nn.Module, result: object, loss: torch.Tensor | None
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """What a call of a model comes to, by name: outputs, numbers among them, loss and gradients."""
+    for at, each in enumerate(tree_leaves(result)):
+        if isinstance(each, torch.Tensor):
+            yield f"output {at}", each.detach()
+        elif isinstance(each, bool | int | float | complex):
+            yield f"output {at}", torch.tensor(each)
+    if loss is not None:
+        yield "loss", loss.detach()
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            yield f"{_GRADIENT}{name}", parameter.grad
+
+
+def results_apart(alone: Results, recorded: Results, eager: Results, modules: int) -> list[Apart]:
+    """The results of the compiled model alone that differ from eager's by more than rounding.
+
+    A compiler may keep a wider format inside a kernel, so each module may round once more or once
+    less: as many machine epsilons as there are modules are no difference. Of gradients these are
+    epsilons of the largest: in a small one terms cancel.
+    """
+    gradients = (_norm(g) for name, g in eager.items() if name.startswith(_GRADIENT))
+    largest = max(gradients, default=0.0)
+    found = []
+    for name in {**alone, **eager}:
+        if name not in alone or name not in eager:
+            found.append(Apart(name, inf, None, diverges=True))
+            continue
+        wanted, allowed = eager[name], rounding(eager[name], modules)
+        scale = max(_norm(wanted), largest if name.startswith(_GRADIENT) else 0.0)
+        apart = _apart(alone[name], wanted)
+        if apart <= allowed * scale:
+            continue
+        other = _apart(recorded[name], wanted) if name in recorded else None
+        own = _norm(wanted) or 1.0
+        diverges = apart > _divergence(allowed) * scale
+        found.append(Apart(name, apart / own, None if other is None else other / own, diverges))
+    return found
+
+
+def _divergence(allowed: float) -> float:
+    """From which share on a value diverges whose rounding is `allowed`, as in every comparison."""
+    return float(min(allowed, LARGEST) ** (1.0 - THRESHOLD))
+
+
+def rounding(wanted: torch.Tensor, modules: int) -> float:
+    """How far from eager rounding once a module takes a result; integers are not rounded."""
+    return modules * torch.finfo(wanted.dtype).eps if wanted.dtype.is_floating_point else 0.0
+
+
+def distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The norm of the difference over the norm of `other`."""
+    return _apart(one, other) / max(_norm(other), 1e-300)
+
+
+def unequal(one: Results, other: Results) -> list[str]:
+    """The names of what is not bit-equal; NaN is equal to itself."""
+    return [
+        name
+        for name in {**one, **other}
+        if name not in one or name not in other or not _is_equal(one[name], other[name])
+    ]
+
+
+def _apart(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The norm of the difference; infinite where the two are no tensors of one kind."""
+    if one.shape != other.shape or one.dtype is not other.dtype:
+        return inf
+    if not (one.is_floating_point() or one.is_complex()):
+        return 0.0 if torch.equal(one, other) else inf
+    if _is_equal(one, other):
+        return 0.0
+    wide = torch.complex128 if one.is_complex() else torch.float64
+    # Infinity and NaN of both runs are no difference; of one alone they are an infinite one.
+    same = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124 - NaN
+    found = float((one.to(wide) - other.to(wide)).masked_fill(same, 0).norm())
+    return found if isfinite(found) else inf
+
+
+def _norm(tensor: torch.Tensor) -> float:
+    finite = tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64)
+    return float(torch.nan_to_num(finite, nan=0.0, posinf=0.0, neginf=0.0).norm())
+
+
+def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype is not other.dtype:
+        return False
+    return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124 - NaN
