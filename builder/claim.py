@@ -29,7 +29,6 @@ INCOMPLETE = frozenset(
         "no_statistics",  # a value with elements, of which neither run recorded a number
         "unchecked_step",  # a step whose ranks could not be held against each other
         "only_rank",  # a rank whose series one run alone has
-        "left_out",  # a tensor of a checkpoint that was taken for no weight
     )
 )
 # What has nothing on the other side, or nothing that could be put against it. It is told.
@@ -42,6 +41,7 @@ PARTLY = frozenset(
         "set_aside",  # a value of merged ranks that could not be put together
         "only_series",  # a series of trends that one run alone has
         "only_steps",  # a step of trends that one run alone has
+        "left_out",  # a tensor of a checkpoint that was taken for no weight
         "mapped",  # a pair that was made by hand since
     )
 )
@@ -148,6 +148,8 @@ def _code(evidence: Evidence, *, whole: bool) -> ClaimCode:
         return "nothing"
     if evidence.beyond or evidence.differences:
         return "close"
+    if evidence.count("rounded"):
+        return "rounding"
     off = evidence.largest is not None and evidence.largest.error != 0
     return "rounding" if off else "equal"
 

@@ -116,7 +116,7 @@ def _summed(problem: TensorData, benchmark: TensorData, exponent: int) -> BlockS
     for start in range(0, problem.size, CHUNK):
         stop = min(start + CHUNK, problem.size)
         ours, theirs = problem.block(start, stop), benchmark.block(start, stop)
-        exact = _whole_differences(ours, theirs)
+        exact = whole_differences(ours, theirs)
         ours, theirs = (side.astype(np.float64, copy=False) for side in (ours, theirs))
         if exponent:
             ours, theirs = np.ldexp(ours, -exponent), np.ldexp(theirs, -exponent)
@@ -133,7 +133,7 @@ def _exponent(data: TensorData) -> int:
     return frexp(largest)[1] if largest else -_LARGEST_EXPONENT
 
 
-def _whole_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> Floats | None:
+def whole_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> Floats | None:
     """The differences of integers that float64 cannot tell apart; None where it can."""
     if not (_may_be_wide(ours) and _may_be_wide(theirs)) or np.array_equal(ours, theirs):
         return None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
+from sys import float_info
 from typing import Literal
 
 import torch
 
+from builder.claim import Claim, Counted, Evidence, claim
+from msprobe.checkpoints.bookkeeping import left_out_told
 from msprobe.checkpoints.matching import Match, Matching, match, read_mapping
 from msprobe.checkpoints.names import natural
 from msprobe.checkpoints.opening import open_checkpoint
@@ -63,17 +68,36 @@ class CheckpointComparison:
         return [row for row in self.rows if row.status not in ("equal", "rounding")]
 
     @property
+    def claim(self) -> Claim:
+        """What may be said of the two models."""
+        counts = Counter(row.status for row in self.rows)
+        compared = (Counted("parameters", counts["equal"]), Counted("rounded", counts["rounding"]))
+        measured = Counted("measured", counts["differs"])
+        left_out = [*self.first.left_out, *self.second.left_out]
+        evidence = Evidence(tuple(each for each in (*compared, measured) if each.count))
+        if left_out:
+            evidence = evidence.with_gaps(Counted("left_out", len(left_out), left_out[0]))
+        apart = self.different
+        if apart and self.compared:
+            evidence = evidence.with_differences(Counted("parameters", len(apart), apart[0].name))
+        return claim(evidence)
+
+    @property
     def worst(self) -> float:
         """The largest relative L2 distance; infinite for what cannot be measured."""
-        far = [
-            0.0
-            if row.status in ("equal", "rounding")
-            else float("inf")
-            if row.distance is None or row.distance.relative is None
-            else row.distance.relative
-            for row in self.rows
-        ]
-        return max(far, default=0.0)
+        return max((_far(row) for row in self.rows), default=0.0)
+
+
+def _far(row: Row) -> float:
+    if row.status in ("equal", "rounding"):
+        return 0.0
+    relative = None if row.distance is None else row.distance.relative
+    if relative is None:
+        return inf
+    # Seeds and counters: one unit of what is larger than 2^52 is no ratio that a float64 tells.
+    sides = [side.dtype for side in (row.first, row.second) if side is not None]
+    whole = not any(dtype.is_floating_point or dtype.is_complex for dtype in sides)
+    return inf if whole and relative < float_info.epsilon else relative
 
 
 def compare(first: Path, second: Path, mapping: Path | None) -> CheckpointComparison:
@@ -87,6 +111,9 @@ def compare(first: Path, second: Path, mapping: Path | None) -> CheckpointCompar
     rows += [Row("only second", None, each, None, None) for each in matching.only_second]
     rows.sort(key=lambda row: natural(row.name))
     notes += [f"{side.path}: {note}" for side in (left, right) for note in side.notes]
+    for side in (left, right):
+        told = left_out_told(side.left_out)
+        notes += [f"{side.path}: {told}"] if told else []
     return CheckpointComparison(left, right, rows, notes)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from torch.distributed.checkpoint.planner import LoadPlan, LoadPlanner
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 from torch.distributed.checkpoint.state_dict_loader import load
 
+from msprobe.checkpoints.bookkeeping import is_named_so
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
 from msprobe.checkpoints.renamed_model import renamed_models
@@ -40,7 +42,6 @@ from msprobe.checkpoints.stacked_layers import (
 from msprobe.errors import CheckError
 
 INDEX = ".metadata"
-_NOT_WEIGHTS = ("optim", "rng", "scheduler", "lr_sched", "scaler", "dataloader", "args")
 _ALLOWED_MODULES = (  # data classes only
     "torch.distributed.checkpoint.metadata",
     "torch.distributed._shard.metadata",
@@ -74,13 +75,18 @@ def open_distributed(path: Path) -> Checkpoint:
         for name, entry in index.state_dict_metadata.items()
         if isinstance(entry, TensorStorageMetadata) and not _belongs_to_training(name)
     }
+    tensors = index.state_dict_metadata.items()
+    left_out = [
+        n for n, e in tensors if isinstance(e, TensorStorageMetadata) and n not in parameters
+    ]
     if not parameters:
         raise CheckError(f"{path}: holds no tensor of a model", "give the folder with the weights")
     short = without_shared_root(parameters)
     named = {short[name]: parameter for name, parameter in parameters.items()}
     if (path / ARGUMENTS).is_file() or is_stacked(named):
-        return _megatron(path, [_stored(reader, index, short[name], name) for name in parameters])
-    return Checkpoint(path, "dcp", named)
+        stored = [_stored(reader, index, short[name], name) for name in parameters]
+        return replace(_megatron(path, stored), left_out=left_out)
+    return Checkpoint(path, "dcp", named, left_out=left_out)
 
 
 def _megatron(path: Path, tensors: list[Stored]) -> Checkpoint:
@@ -99,8 +105,7 @@ def _megatron(path: Path, tensors: list[Stored]) -> Checkpoint:
 
 
 def _belongs_to_training(name: str) -> bool:
-    parts = name.lower().split(".")
-    return any(part.startswith(_NOT_WEIGHTS) for part in parts[:2])
+    return any(map(is_named_so, name.split(".")[:2]))
 
 
 def _check_files(path: Path, index: Metadata) -> None:

@@ -47,6 +47,7 @@ class Checkpoint:
     `renamed` holds the same values under the names of other families of models, by the family,
     where the layout knows them.
     `notes` are sentences about what could not be taken as it stands; reading may add some.
+    `left_out` names the tensors that were taken for no weights.
     """
 
     path: Path
@@ -54,3 +55,4 @@ class Checkpoint:
     parameters: dict[str, Parameter]
     renamed: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from builder.claim import told
 from msprobe.checkpoints.checkpoint_comparison import CheckpointComparison, Row
 from msprobe.checkpoints.parameter import Parameter
 from msprobe.checkpoints.result_files import table_of
@@ -53,9 +54,7 @@ def text(result: CheckpointComparison, top: int = 10) -> list[str]:
         f"{place}: {side.path} ({side.layout}, {len(side.parameters)} parameters)"
         for place, side in (("first", result.first), ("second", result.second))
     ]
-    lines += [
-        f"parameters: {numbered}",
-    ]
+    lines += [f"parameters: {numbered}", told(result.claim, "checkpoints")]
     lines += [f"note: {note}" for note in result.notes]
     worst = sorted(result.different, key=_badness, reverse=True)
     lines += [_worded(row) for row in worst[:top]]

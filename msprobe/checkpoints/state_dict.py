@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from msprobe.checkpoints.bookkeeping import all_tensors, is_bookkeeping
 from msprobe.checkpoints.mapped_memory import give_back
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
@@ -19,7 +20,6 @@ SUFFIXES = (".pt", ".pth", ".bin", ".ckpt")
 INDEX = "pytorch_model.bin.index.json"
 # What a training script keeps beside the weights.
 _MODEL_KEYS = ("model", "state_dict", "model_state_dict", "module", "net")
-_NOT_WEIGHTS = ("optim", "rng", "scheduler", "lr_sched", "scaler")
 
 
 def open_state_dict(path: Path, files: list[Path]) -> Checkpoint:
@@ -28,8 +28,9 @@ def open_state_dict(path: Path, files: list[Path]) -> Checkpoint:
     Raises CheckError when two files hold the same name, or none holds a tensor.
     """
     parameters: dict[str, Parameter] = {}
+    left_out: list[str] = []
     for file in files:
-        for name, tensor in tensors_of(load(file)):
+        for name, tensor in tensors_of(load(file), left_out):
             if name in parameters:
                 raise CheckError(
                     f"{file}: holds {name}, which another file of {path} holds too",
@@ -39,7 +40,8 @@ def open_state_dict(path: Path, files: list[Path]) -> Checkpoint:
     if not parameters:
         raise CheckError(f"{path}: no tensor in it", "give the file that holds the weights")
     short = without_shared_root(parameters)
-    return Checkpoint(path, "state_dict", {short[name]: p for name, p in parameters.items()})
+    named = {short[name]: parameter for name, parameter in parameters.items()}
+    return Checkpoint(path, "state_dict", named, left_out=left_out)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -55,24 +57,32 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(f for f in folder.iterdir() if f.suffix in SUFFIXES and f.is_file())
 
 
-def tensors_of(content: object) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors of the model in what was loaded, with dotted names."""
-    if isinstance(content, Mapping):
-        for key in _MODEL_KEYS:
-            if isinstance(content.get(key), Mapping) and any(_walk(content[key], "")):
-                yield from _walk(content[key], "")
-                return
-    yield from _walk(content, "")
+def tensors_of(content: object, left_out: list[str]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of the model in what was loaded, with dotted names; others join `left_out`."""
+    for key, value in _model_in(content, left_out):
+        for name, tensor in all_tensors(value, key):
+            if "_extra_state" in name.rpartition(".")[2]:  # Transformer Engine's own bookkeeping
+                left_out.append(name)
+            else:
+                yield name, tensor
 
 
-def _walk(value: object, name: str) -> Iterator[tuple[str, torch.Tensor]]:
-    if isinstance(value, torch.Tensor):
-        if "_extra_state" not in name.rpartition(".")[2]:  # Transformer Engine's own bookkeeping
-            yield name, value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            if name or not str(key).lower().startswith(_NOT_WEIGHTS):
-                yield from _walk(inner, f"{name}.{key}" if name else str(key))
+def _model_in(content: object, left_out: list[str]) -> Iterator[tuple[str, object]]:
+    if not isinstance(content, Mapping):
+        yield "", content
+        return
+    chosen = next((key for key in _MODEL_KEYS if _holds_model(content.get(key))), None)
+    for key, value in content.items():
+        if key == chosen:
+            yield "", value
+        elif chosen is not None or is_bookkeeping(str(key), value):
+            left_out += [name for name, _ in all_tensors(value, str(key))]
+        else:
+            yield str(key), value
+
+
+def _holds_model(value: object) -> bool:
+    return isinstance(value, Mapping) and any(all_tensors(value, ""))
 
 
 def _parameter(name: str, tensor: torch.Tensor, file: Path) -> Parameter:

@@ -62,7 +62,6 @@ def compare(first: Path, second: Path, output: Path, options: argparse.Namespace
     report.write(result, output)
     print("\n".join([*report.text(result), f"file: {output}", f"table: {table_of(output)}"]))
     if not result.compared:
-        print("nothing was compared: no parameter is in both; see --mapping")
         return Exit.NOTHING_COMPARABLE
     if options.fail_above is not None and result.worst > options.fail_above:
         return Exit.DIVERGED

@@ -50,6 +50,7 @@ export const claimEn = {
     ranks: "{{count}} ranks",
     parameters: "{{count}} parameters element by element",
     rounded: "{{count}} parameters rounded to the coarser format",
+    measured: "{{count}} parameters that differ",
     looked_at: "{{count}} values were looked at",
   },
   is: {
@@ -57,8 +58,8 @@ export const claimEn = {
     rated: "nodes are rated error ({{count}})",
     rated_rows: "rows are rated error ({{count}})",
     ends: "end results differ by more than rounding ({{count}})",
-    untold: "calls pick other elements, and nothing tells whether that is a tie ({{count}})",
     ends_close: "end results are among them ({{count}})",
+    untold: "calls pick other elements, and nothing tells whether that is a tie ({{count}})",
     infinite: "{{count}} values have an infinite error",
     surplus: "{{count}} values are in one run alone",
     unnamed: "{{count}} places, and too few calls are shared to name a beginning",
@@ -90,4 +91,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["ends", "ends_close", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["ends", "ends_close", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "parameters", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);

@@ -50,6 +50,7 @@ export const claimZh = {
     ranks: "{{count}} 张卡",
     parameters: "{{count}} 个权重逐元素比对",
     rounded: "{{count}} 个权重舍入到较粗格式后比对",
+    measured: "{{count}} 个不同的权重",
     looked_at: "检查了 {{count}} 个值",
   },
   is: {
@@ -57,8 +58,8 @@ export const claimZh = {
     rated: "{{count}} 个节点被判为错误",
     rated_rows: "{{count}} 行被判为错误",
     ends: "{{count}} 个最终结果的差异超出舍入",
-    untold: "{{count}} 个调用选取了不同的元素，无法判断是否为并列",
     ends_close: "其中 {{count}} 个为最终结果",
+    untold: "{{count}} 个调用选取了不同的元素，无法判断是否为并列",
     infinite: "{{count}} 个值的误差为无穷",
     surplus: "{{count}} 个值仅在一次运行中",
     unnamed: "{{count}} 处，且共同的调用太少，无法指出起点",
