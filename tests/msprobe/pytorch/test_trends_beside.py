@@ -99,6 +99,7 @@ def compiled(how: str, net: Layered) -> Callable[[], None]:
     return torch.compile(both, backend="eager") if how == "whole step" else both
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
 @pytest.mark.parametrize("how", ["fullgraph", "in place", "blocks", "whole step"])
 def test_compiled_code_is_what_it_would_be_alone(tmp_path: Path, how: str) -> None:
     counters = torch._dynamo.utils.counters
