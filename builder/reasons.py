@@ -57,6 +57,8 @@ SENTENCES = {
     "explains that",
     "rewired": "{value} differs (score {score:.2f}): the problem run reads what {maker} put out, "
     "the benchmark run what {instead} put out",
+    "fed_otherwise": "{value} is what {maker} put out here, and what {instead} put out in the "
+    "benchmark",
     "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
     "runs were fed different data",
     "rows_differ": "{count} of the {total} rows of {value}, which the model is given, are not "

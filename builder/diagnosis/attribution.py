@@ -56,7 +56,7 @@ class _Attribution:
         self.matching = facts.comparison.matching
         self.ledger, self.edges = self.naming.ledger, self.naming.edges
         self.changes = self.naming.changes
-        self.sightings = Sightings(facts, self.changes)
+        self.sightings = Sightings(facts, self.changes, self.edges.passed)
         self._entered: set[TreeNode] = set()
 
     def visit(self, node: TreeNode) -> None:
@@ -266,6 +266,8 @@ class _Attribution:
             self.ledger.carry(returned, node)
             return returned
         said = self.naming.said_already(node, worst)
+        if said is not None and worst.told and worst.times < inf:
+            said = self.naming.passed(node, worst) or said
         if said is not None or cause is not None:
             # Behind NaN there is no distance to tell a second fault by.
             guessed = worst.way in ("changed", "outside") and worst.times < inf

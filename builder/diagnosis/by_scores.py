@@ -17,6 +17,7 @@ from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.lone_updates import take_back_lone_updates
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
+from builder.diagnosis.passed_calls import PassedCalls
 from builder.diagnosis.rules import (
     RULES_FOR_INPUTS,
     RULES_FOR_OUTPUTS,
@@ -218,7 +219,9 @@ class _Walk:
     def sightings(self) -> tuple[Sighting, ...]:
         """What the nodes show of changed calls; distances, of which edges tell, are unknown."""
         prints = (self.ledger.producers.prints, self.ledger.benchmark_producers.prints)
-        return Sightings(self.facts, self.candidates).listed(prints, self._maker)
+        return Sightings(self.facts, self.candidates, PassedCalls(self.facts)).listed(
+            prints, self._maker
+        )
 
     # --- at the end -------------------------------------------------------------------------------
 

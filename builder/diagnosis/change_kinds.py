@@ -14,6 +14,7 @@ from typing import Literal
 from builder.diagnosis.causes import calling_lines
 from builder.diagnosis.finding import Finding
 from builder.match.tree import Tree, TreeNode
+from builder.reasons import Reason
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Side = Literal["problem", "benchmark"]
@@ -37,10 +38,9 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
     """What a finding says of its node, as sightings have it."""
     reason = finding.reasons[0]
     code, value = reason["code"], reason.get("value")
+    yield from changes_of_reason(reason)
     if code in ("extra_calls", "extra_replaced", "missing_calls", "missing_replaced"):
         yield (str(code).partition("_")[0],)
-    elif code == "argument_differs":
-        yield ("argument", value)
     elif code == "attribute_differs" and reason["attribute"] == "requires_grad":
         yield ("requires_grad", value)
     elif code == "precision_differs":
@@ -56,6 +56,14 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
         yield ("introduced",)
     elif code == "nonfinite_made":
         yield ("non_finite",)
+
+
+def changes_of_reason(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
+    """What a reason says of what a call was given: another number, or what another call made."""
+    if reason["code"] == "argument_differs":
+        yield ("argument", reason["value"])
+    elif reason["code"] == "fed_otherwise":
+        yield ("fed", reason["value"], type_of(reason["maker"]), type_of(reason["instead"]))
 
 
 class Kinds:

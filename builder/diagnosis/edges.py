@@ -21,6 +21,7 @@ from builder.diagnosis.excess import (
 )
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.moved_values import MovedValues, stand_beside
+from builder.diagnosis.passed_calls import PassedCalls
 from builder.diagnosis.returned_gradients import ReturnedGradients
 from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import NOWHERE, Flow
@@ -68,6 +69,7 @@ class Edges:
         self._in_pass: dict[StepPhase, float] = defaultdict(float)
         self._gradients = GradientShares()
         self.returned = ReturnedGradients(facts, known, flows)
+        self.passed = PassedCalls(facts)
 
     def makers(self, row: int) -> Makers:
         """Who put out the two sides of a value, as far as the dumps tell."""
@@ -109,6 +111,10 @@ class Edges:
         makers = self.makers(row)
         if self.are_partners(makers):
             return self._moved(node, row, makers)
+        if self.unmatched(makers) is None and not known.is_integer(row):
+            passed = self.passed.expected(row)
+            if passed is not None:
+                return self._excess(row, ESTIMATED * passed, "moved", Makers(None, None))
         share = self.around(node, known.size[row])
         if known.is_integer(row):
             blind = share > 0 and self._come_of_floats(makers)

@@ -32,7 +32,8 @@ class Naming:
 
     Invariants: `_edges_named` maps the fingerprints of a value's two sides to the finding that
     named an edge it went over; `_moves` holds the maker and the reader of each value that was moved
-    on its way, with the finding. `has_read`: a node with values was passed.
+    on its way, with the finding, and `_passed` the finding of a call without values. `has_read`: a
+    node with values was passed.
     """
 
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
@@ -47,6 +48,7 @@ class Naming:
         self.has_read = False
         self._edges_named: dict[Hashable, Finding] = {}
         self._moves: list[tuple[TreeNode, TreeNode, Finding]] = []
+        self._passed: dict[TreeNode, Finding] = {}
 
     # --- edges ------------------------------------------------------------------------------------
 
@@ -90,7 +92,13 @@ class Naming:
     def _edge_finding(self, node: TreeNode, excess: Excess) -> Finding:
         row = excess.row
         score = float(np.nan_to_num(self.comparison.score[row]))
+        named = {*map(id, self.ledger.findings)}
         made = self._made_by_one_run(node, excess, score)
+        if made is not None and id(made) not in named:
+            return made
+        passed = self.passed(node, excess)
+        if passed is not None and (made is None or id(passed) not in named):
+            return passed
         if made is not None:
             return made
         owner = self._owner(node, row)
@@ -106,6 +114,24 @@ class Naming:
         if change is not None:
             return self._open_change(change, node, score, excess)
         return self._open_unexplained(node, excess)
+
+    def passed(self, node: TreeNode, excess: Excess) -> Finding | None:
+        """The call without values on the way of a value that one run alone makes, or otherwise."""
+        score = float(np.nan_to_num(self.comparison.score[excess.row]))
+        known: Finding | None = None
+        for alone in filter(self.changes.is_change, self.edges.passed.alone(excess.row)):
+            made = self.changes.made_by(alone, node)
+            if made.finding is None:
+                return self._open_change(made, node, score, excess, traced=True)
+            known = known or made.finding
+        otherwise = self.edges.passed.otherwise(excess.row)
+        if otherwise is None:
+            return known
+        call, reason = otherwise
+        if call not in self._passed:
+            opened = self.ledger.open(call, "argument_differs", reason, score)
+            self._passed[call] = self._with_evidence(opened, excess)
+        return self._passed[call]
 
     def _returned_otherwise(self, node: TreeNode, row: int) -> Change | None:
         """The changed call that returned a gradient, though what it put out may agree by chance."""
@@ -183,10 +209,13 @@ class Naming:
         if excess.makers is not None:
             alone = self.edges.unmatched(excess.makers)
             made = self.changes.made_by(alone, node) if alone is not None else None
+        passed = self.passed(node, excess) if made is None else None
         change = made or self.changes.inside(node)
         if change is None and node.direction == "backward":
             change = self.changes.of_gradient()
-        if change is not None:
+        if passed is not None:
+            finding = passed
+        elif change is not None:
             finding = self._open_change(change, node, None, excess, traced=made is not None)
         else:
             finding = self._open_introduced(node, excess)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from builder.diagnosis.change_kinds import Kinds, Side, Sighting, type_of
+from builder.diagnosis.change_kinds import Kinds, Side, Sighting, changes_of_reason, type_of
 from builder.diagnosis.excess import PLAIN, Excess
 from builder.diagnosis.facts import Facts
+from builder.diagnosis.passed_calls import PassedCalls
 from builder.diagnosis.structure import Changes, scope_of
 from builder.flow.fingerprints import NO_PRINT, Fingerprints, fingerprint
 from builder.match.tree import Tree, TreeNode
@@ -26,8 +27,8 @@ class Sightings:
     calls, or calls otherwise, is looked up at the end.
     """
 
-    def __init__(self, facts: Facts, changes: Changes) -> None:
-        self._facts, self._changes = facts, changes
+    def __init__(self, facts: Facts, changes: Changes, passed: PassedCalls) -> None:
+        self._facts, self._changes, self._passed = facts, changes, passed
         self._matching = facts.comparison.matching
         self._kind = Kinds(self._matching.problem)
         self._read: list[tuple[TreeNode, Excess]] = []
@@ -89,6 +90,9 @@ class Sightings:
             if changes.differs(node):
                 told += self._of_formats(node, maker_of)
                 told += self._of_gradients(node, maker_of)
+            if self._passed.are_told and node.values[0] == node.values[1]:
+                given_otherwise = self._passed.difference(node)
+                told += changes_of_reason(given_otherwise) if given_otherwise else ()
             if facts.makes_nonfinite(node):
                 told.append(("non_finite",))
             kinds = self._kind.all_of(node, told)

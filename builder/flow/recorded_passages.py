@@ -47,8 +47,9 @@ def _read(flow: Flow, makers: _Makers) -> Iterator[tuple[int, Reading, int]]:
                 for maker in makers.of(source):
                     yield maker.exec_order, Reading(node.exec_order), NOWHERE
     records, owners = flow.tree.dump.values.records, flow.owners.tolist()
+    keys = flow.tree.dump.values.keys
     for index, record in enumerate(records):
-        if record.through is not None:
+        if record.through is not None and keys[index].startswith("input"):
             past = known.get(index, NOWHERE)
             for maker in makers.of(record.through):
                 instead = NOWHERE if past == maker.exec_order else past

@@ -16,12 +16,12 @@ from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.on_devices import DeviceNumbers
 from msprobe_core.torch.measure.strided import SIMPLE, elements_of, is_simple
 from msprobe_core.torch.measure.users_modes import users_modes_off
-from msprobe_core.torch.memory.book import MemoryBook, own_memory
+from msprobe_core.torch.memory.book import Memory, MemoryBook, own_memory
 from msprobe_core.torch.memory.flow import keep, source_of
 from msprobe_core.torch.memory.holders import memories_in
 from msprobe_core.torch.memory.makers import maker_of, put_out
 from msprobe_core.torch.memory.unwritten import Overwritten
-from msprobe_core.torch.memory.views import view_of
+from msprobe_core.torch.memory.views import View, view_of
 from msprobe_core.torch.record.found import Found, address_of
 from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
@@ -235,9 +235,12 @@ class TensorBook:
             if not found.source:
                 found.source = name
                 keep(memory, view, name)
-            # A module hands on what a call inside it has put out.
-            if not (memory.shown and path.startswith(_MODULE)) and _IS_BACKWARD not in path:
-                put_out(tensor, memory, view, name)
+            if _IS_BACKWARD in path:
+                return found.record
+            if memory.shown and path.startswith(_MODULE):
+                # A module hands on what a call inside it has put out.
+                return self._handed_on(tensor, found, memory, view)
+            put_out(tensor, memory, view, name)
             return found.record
         if found.source is None:
             found.source = source_of(memory, view) or ""
@@ -246,6 +249,15 @@ class TensorBook:
         if maker is not None and maker != found.source and _IS_BACKWARD not in path:
             text += f', "through": {quoted(maker)}'
         return extended(found.record, text) if text else found.record
+
+    def _handed_on(
+        self, tensor: torch.Tensor, found: Found, memory: Memory, view: View
+    ) -> str | PendingTensor:
+        """The record of an output with the call whose output it is, if that has no record."""
+        maker = maker_of(tensor, memory, view)
+        if maker is None or maker == found.source:
+            return found.record
+        return extended(found.record, f', "through": {quoted(maker)}')
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
         """The value name of the output that a tensor is, also of a call that leaves no values."""

@@ -112,6 +112,7 @@ export const answerEn = {
     missing_replaced: "other call",
     batch_differs: "other data",
     rows_differ: "other data",
+    fed_otherwise: "is given another value",
     rewired: "reads another value",
     optimizer: "optimizer",
   },

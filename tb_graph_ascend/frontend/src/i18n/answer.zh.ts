@@ -114,6 +114,7 @@ export const answerZh: typeof answerEn = {
     missing_replaced: "换成了别的调用",
     batch_differs: "数据不同",
     rows_differ: "数据不同",
+    fed_otherwise: "得到了另一个值",
     rewired: "读取了另一个值",
     optimizer: "优化器",
   },

@@ -58,7 +58,7 @@ export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
 }
 
 /** Reasons that say more exactly than the kind of a finding what it is. */
-const TELLING = new Set(["extra_calls", "missing_calls", "extra_replaced", "missing_replaced", "batch_differs", "rewired", "rows_differ", "optimizer"]);
+const TELLING = new Set(["extra_calls", "missing_calls", "extra_replaced", "missing_replaced", "batch_differs", "rewired", "fed_otherwise", "rows_differ", "optimizer"]);
 
 /** What a finding is, in a word or two. */
 export function kindText(t: TFunction, { kind, reasons }: Finding): string {

@@ -61,6 +61,7 @@ export const reasonsEn: Record<string, string> = {
   input_differs: "{{value}} differs (score {{score, score}}), and no recorded call before it explains that",
   batch_differs: "{{value}}, which the model is given, differs (score {{score, score}}): the two runs were fed different data",
   unrecorded_differs: "{{value}} differs (score {{score, score}}) and no recorded call makes it: {{perhaps}}",
+  fed_otherwise: "{{value}} is what {{maker}} put out here, and what {{instead}} put out in the benchmark",
   rewired: "{{value}} differs (score {{score, score}}): the problem run reads what {{maker}} put out, the benchmark run what {{instead}} put out",
   rows_differ: "{{count}} of the {{total}} rows of {{value}}, which the model is given, are not those that the benchmark run is given: rank {{ranks}} ({{coordinates}}) was fed other data",
   integers_differ: "{{value}} holds other integers: the two runs were fed different data, or made them by calls that are not recorded",

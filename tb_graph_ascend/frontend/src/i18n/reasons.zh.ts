@@ -56,6 +56,7 @@ export const reasonsZh: Record<string, string> = {
   input_differs: "{{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   batch_differs: "送入模型的 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
   unrecorded_differs: "{{value}} 不同（分数 {{score, score}}），且没有已记录的调用产生它：{{perhaps}}",
+  fed_otherwise: "{{value}} 在问题侧是 {{maker}} 的输出，在标杆侧是 {{instead}} 的输出",
   rewired: "{{value}} 不同（分数 {{score, score}}）：问题侧读取的是 {{maker}} 的输出，标杆侧读取的是 {{instead}} 的输出",
   rows_differ: "送入模型的 {{value}} 共 {{total}} 行，其中 {{count}} 行与标杆侧不同：卡 {{ranks}}（{{coordinates}}）的数据不同",
   integers_differ: "{{value}} 中的整数不同：两次运行的数据不同，或由未记录的调用产生",

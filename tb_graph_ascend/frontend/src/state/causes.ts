@@ -203,7 +203,7 @@ export function causeOnAnotherRank(causes: readonly Cause[], node: Pick<Node, "i
 }
 
 /** Reasons that hold in every place of a cause: what the call is given, not what it puts out. */
-const OF_THE_CALL = new Set(["argument_differs", "extra_calls", "missing_calls", "extra_replaced", "missing_replaced"]);
+const OF_THE_CALL = new Set(["argument_differs", "fed_otherwise", "extra_calls", "missing_calls", "extra_replaced", "missing_replaced"]);
 
 /** The reasons of a cause: those that hold wherever it is, and those of the step and rank in which it was found. */
 export function reasonsByPlace({ finding: { reasons } }: Cause): { everywhere: Reason[]; there: Reason[] } {
