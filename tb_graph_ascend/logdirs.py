@@ -20,6 +20,7 @@ SUFFIX = ".vis.db"
 # home is the format; this module is imported by TensorBoard itself and stays light.
 RUN_FILE = "run.json"
 _RANK = re.compile(r"rank\d+")
+_NUMBER = re.compile(r"[0-9]{1,6}")  # of a log folder; Python refuses to read thousands of digits
 # Folders in which the page's builds lie until they are complete.
 WORKSHOP = ".building-"
 _FRESH_SECONDS = 2.0
@@ -205,5 +206,5 @@ def _decode(token: str) -> tuple[int, str] | None:
     except (binascii.Error, ValueError):
         return None
     index, slash, relative = os.fsdecode(raw).partition("/")
-    usable = slash and index.isascii() and index.isdecimal() and "\0" not in relative
+    usable = slash and _NUMBER.fullmatch(index) and "\0" not in relative
     return (int(index), relative) if usable else None

@@ -15,6 +15,7 @@ from builder.dump.joined_tensors import JoinedTensor
 from builder.dump.reader import Dump
 from builder.dump.tensor_files import TensorFileError, shape_of
 from builder.errors import MappingError
+from builder.storage.bounded import parse_yaml
 
 # Section and key of the file → where the matrix stands: (problem's?, left of the tensor?).
 _PLACES = {
@@ -126,17 +127,14 @@ def _lines(path: Path) -> Iterator[tuple[bool, bool, str, list[str]]]:
 
 
 def _read(path: Path) -> object:
-    import yaml  # loading its parser takes as long as reading a small dump
-
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return parse_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MappingError(f"{path}: no such file", "give a YAML file to --config") from None
     except OSError as error:
         raise MappingError(f"{path}: {error.strerror}", "give a YAML file to --config") from None
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        cause = " ".join(str(error).split())
-        raise MappingError(f"{path}: cannot be read ({cause})", "correct the file") from None
+    except ValueError as error:
+        raise MappingError(f"{path}: cannot be read ({error})", "correct the file") from None
 
 
 def _mapping(path: Path, content: object, what: str) -> dict[str, object]:

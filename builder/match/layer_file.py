@@ -9,6 +9,7 @@ import yaml
 
 from builder.errors import MappingError
 from builder.match.layer_mapping import TOP, LayerMapping, Rule
+from builder.storage.bounded import compose_yaml
 
 _FORMER_TOP = "Cell"  # of earlier mapping files: no model's class is called so
 
@@ -23,12 +24,9 @@ def read_layer_mapping(path: Path) -> LayerMapping:
         cause = error.strerror if isinstance(error, OSError) else error
         raise MappingError(f"{path}: cannot be read ({cause})", "give a YAML file to -lm") from None
     try:
-        document = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        cause = " ".join(str(error).split())
-        raise MappingError(f"{path}: no valid YAML ({cause})", "correct the file") from None
-    except RecursionError:
-        raise MappingError(f"{path}: nests too deep", "a mapping has two levels") from None
+        document = compose_yaml(text)
+    except ValueError as error:
+        raise MappingError(f"{path}: no valid YAML ({error})", "correct the file") from None
     mapping = LayerMapping(path)
     for owner, rules in _pairs(path, document, "a mapping of classes"):
         for problem, benchmark in _pairs(path, rules, f"the rules of {owner.value}"):

@@ -9,6 +9,7 @@ import yaml
 from builder.errors import MappingError
 from builder.match.cell_mapping import CellMapping
 from builder.match.layer_mapping import Rule
+from builder.storage.bounded import compose_yaml
 
 
 def read_cell_mapping(path: Path) -> CellMapping:
@@ -24,7 +25,7 @@ def read_data_mapping(path: Path) -> dict[str, str]:
 
 def _lines(path: Path, flag: str) -> list[tuple[str, str, int]]:
     try:
-        document = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        document = compose_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MappingError(f"{path}: no such file", f"give a YAML file to {flag}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -32,10 +33,8 @@ def _lines(path: Path, flag: str) -> list[tuple[str, str, int]]:
         raise MappingError(
             f"{path}: cannot be read ({cause})", f"give a YAML file to {flag}"
         ) from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise MappingError(
-            f"{path}: no valid YAML ({' '.join(str(error).split())})", "correct it"
-        ) from None
+    except ValueError as error:
+        raise MappingError(f"{path}: no valid YAML ({error})", "correct it") from None
     if not isinstance(document, yaml.MappingNode):
         raise MappingError(
             f"{path}: no mapping", "write `name: name` lines, the problem's name first"

@@ -66,6 +66,7 @@ from builder.results.stored_rows import (
 from builder.results.trace import Trace, start_of
 from builder.results.value_pairs import pair_up
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
+from builder.storage.path_text import text_path
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
@@ -306,7 +307,8 @@ class ResultDatabase:
     def dump_folder(self, graph_id: int) -> Path | None:
         """The folder that a graph was read from; None when it is not known."""
         folders = {row.id: row.dump_dir for row in self.graphs}
-        return Path(folders[graph_id]) if folders.get(graph_id) else None
+        folder = folders.get(graph_id)
+        return text_path(folder) if folder else None
 
     def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
         """The nodes of a pair that the diagnosis names, with their scores, best suspect first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import msgspec
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
-from builder.reasons import Reason, decode, sentence
+from builder.reasons import Reason, sentence
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
 from builder.results.opening import connect, format_of
@@ -24,7 +23,9 @@ from builder.results.shown_evidence import (
     evidence_of_file,
     stored_evidence,
 )
+from builder.results.stored_rows import reasons_of
 from builder.results.volumes import Volumes
+from builder.storage.bounded import parse_json
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 REPORT_VERSION = 1
@@ -185,10 +186,10 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     graphs = connection.execute("SELECT * FROM graph ORDER BY step, rank, side").fetchall()
     problem = [g for g in graphs if g["side"] == "problem" and g["status"] == "ok"]
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
-    summary = decode(meta.get("summary"))
+    summary = reasons_of(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
     lost = _lost(path, graphs)
-    threshold = float(json.loads(meta.get("options", "{}")).get("threshold", THRESHOLD))
+    threshold = float(parse_json(meta.get("options", "{}")).get("threshold", THRESHOLD))
     return Diagnosis(
         database=path,
         task=meta.get("task", "structure"),
@@ -205,7 +206,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         summary=[sentence(reason) for reason in summary],
         findings=_findings(connection, top),
         worst=max(worst, default=None),
-        values=json.loads(meta["values"]) if "values" in meta else None,
+        values=parse_json(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
         evidence=stored_evidence(meta.get("evidence")),
         state=_state(graphs, lost),
@@ -270,7 +271,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         score=row["score"],
         input_score=row["input_score"],
         introduced=row["introduced"],
-        reasons=[sentence(reason) for reason in decode(row["reasons"])],
+        reasons=[sentence(reason) for reason in reasons_of(row["reasons"])],
         propagated_to=row["propagated_to"],
         kind=row["kind"],
         side=row["side"],
@@ -278,7 +279,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         stack=row["stack_text"],
         places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
         path=_path(row["name"]),
-        **_place(decode(row["reasons"])),
+        **_place(reasons_of(row["reasons"])),
     )
 
 
@@ -337,7 +338,7 @@ def _path(name: str) -> str:
 
 def _places(text: str | None) -> list[dict[str, int | str]]:
     try:
-        listed = json.loads(text) if text else []
+        listed = parse_json(text) if text else []
         return [{"step": p["step"], "rank": p["rank"], "node": p["name"]} for p in listed]
     except (ValueError, TypeError, KeyError):
         return []  # a file may come from anywhere

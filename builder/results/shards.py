@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from builder.results.records import Measure, Node, Role, Side
 from builder.results.schema import layout, shard, value
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import shape_of
+from builder.storage.bounded import parse_json
 
 Joined = Literal["R", "S", "P", "A", "D"]
 Trust = Literal["exact", "told", "bounded", "assumed"]
@@ -150,6 +150,6 @@ def _shard(row: Row[Any]) -> Shard:
 
 def _place(stored: str) -> dict[str, int]:
     try:
-        return msgspec.convert(json.loads(stored), dict[str, int])
+        return msgspec.convert(parse_json(stored), dict[str, int])
     except (ValueError, msgspec.MsgspecError):  # a file may come from anywhere
         return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -26,6 +25,7 @@ from builder.results.records import (
     ValuePair,
 )
 from builder.results.schema import communication, node, stack
+from builder.storage.bounded import parse_json
 
 
 def with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePair]:
@@ -170,7 +170,7 @@ def reasons_of(text: str | None) -> list[Reason]:
     if not text:
         return []
     try:
-        listed = json.loads(text)
+        listed = parse_json(text)
         return [dict(reason) for reason in listed if reason["code"]]
     except (ValueError, TypeError, KeyError):
         return [{"code": "unreadable_reasons", "text": str(text)[:200]}]
@@ -179,7 +179,7 @@ def reasons_of(text: str | None) -> list[Reason]:
 def object_of(text: str | None) -> dict[str, Any]:
     """The JSON object in a cell; an empty one where there is none."""
     try:
-        decoded = json.loads(text or "{}")
+        decoded = parse_json(text or "{}")
     except ValueError:
         return {}
     return decoded if isinstance(decoded, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -16,6 +15,7 @@ from builder.dump.values import Record
 from builder.results.manual.measured_pair import MeasuredValue
 from builder.results.records import ROLES, Measure, Value, ValuePair
 from builder.results.value_measures import ValueMeasures, measure_of, measure_values
+from builder.storage.bounded import parse_json
 
 _TENSOR_NAMES = {
     "cosine": "Cosine",
@@ -179,6 +179,6 @@ def _value(row: Row[Any]) -> Value:
 
 def _scalar(text: str | None) -> object:
     try:
-        return json.loads(text) if text is not None else None
+        return parse_json(text) if text is not None else None
     except ValueError:
         return text

@@ -5,7 +5,6 @@ A start from step k supersedes what earlier starts wrote from k on: the run was 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from builder.series.pieces import Columns, LogTail, Piece, Segment, Steps, Values
+from builder.storage.bounded import parse_json
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import (
     ALERTS_FILE,
@@ -63,7 +63,7 @@ class Attempt:
         if not path.exists():
             return []
         with path.open(encoding="utf-8") as file:
-            return [Alert.of(json.loads(line)) for line in file if line.endswith("\n")]
+            return [Alert.of(parse_json(line)) for line in file if line.endswith("\n")]
 
     def _look(self) -> Attempt:
         names = frozenset(path.name for path in self.directory.iterdir())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from builder.errors import InputError
 from builder.series.pieces import Steps, Values
 from builder.series.rank_series import RankSeries
+from builder.storage.bounded import parse_json
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import (
     LEVELS,
@@ -208,7 +208,7 @@ def _start_of(path: Path) -> tuple[int, int] | None:
 def _facts(path: Path) -> Mapping[str, Any]:
     hint = "give the folder that Trends(…) was given; it holds run.json"
     try:
-        facts = json.loads((path / RUN_FILE).read_text(encoding="utf-8"))
+        facts = parse_json((path / RUN_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         below = [each.parent.name for each in sorted(path.glob(f"*/{RUN_FILE}"))]
         if below:

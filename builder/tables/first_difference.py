@@ -14,6 +14,7 @@ import msgspec
 
 from builder.errors import OutputError
 from builder.reasons import sentence
+from builder.storage.bounded import parse_json
 from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.pairing import Place
 from builder.tables.row_order import Call
@@ -55,7 +56,7 @@ def write_first_differences(
     known = {place: _raw_decoder.decode(path.read_bytes()) for place, path in calls.items()}
     for number, finding in enumerate(findings, 1):
         raw = known.get((finding.step, finding.rank), {}).get(finding.name)
-        items = json.loads(bytes(raw))["op_items"] if raw is not None else []
+        items = parse_json(bytes(raw))["op_items"] if raw is not None else []
         named = _named(finding.name, items)
         named |= {
             "suspect": number,

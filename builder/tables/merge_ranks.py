@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import yaml
-
 from builder.errors import InputError
+from builder.storage.bounded import check_zip, parse_yaml
 from builder.tables.cells import NO_PARTNER, UNSUPPORTED, Cell
 from builder.tables.sheets import write_xlsx
 from builder.tables.table_columns import (
@@ -43,15 +43,13 @@ class MergeChoice:
 def read_merge_choice(path: Path) -> MergeChoice:
     """Read the YAML of `-config`; raises InputError for what cannot be used."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", "give a YAML file to -config") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is no text ({error})", "give a YAML file") from error
-    except yaml.YAMLError as error:
-        raise InputError(
-            f"{path}: no valid YAML ({' '.join(str(error).split())})", "correct it"
-        ) from error
+    except ValueError as error:
+        raise InputError(f"{path}: no valid YAML ({error})", "correct it") from error
     calls = content.get("api") if isinstance(content, dict) else None
     columns = (content.get("compare_index") or []) if isinstance(content, dict) else []
     if not _are_texts(calls) or not calls:
@@ -62,7 +60,8 @@ def read_merge_choice(path: Path) -> MergeChoice:
     )
     if wrong:
         raise InputError(
-            f"{path}: compare_index {wrong[0]!r} is no measure", f"choose from {', '.join(known)}"
+            f"{path}: compare_index {str(wrong[0])[:100]!r} is no measure",
+            f"choose from {', '.join(known)}",
         )
     return MergeChoice(tuple(calls), tuple(columns))
 
@@ -161,12 +160,21 @@ def _read(file: Path) -> Iterator[Sequence[Cell]]:
             return
         from openpyxl import load_workbook
 
+        with zipfile.ZipFile(file) as packed:
+            check_zip(packed)
         with closing(load_workbook(file, read_only=True)) as book:
             tables = (sheet for sheet in book.worksheets if not sheet.title.startswith(SCORES))
             for number, sheet in enumerate(tables):
                 rows = sheet.iter_rows(min_row=1 if number == 0 else 2, values_only=True)
                 yield from ([NO_PARTNER if cell is None else cell for cell in row] for row in rows)
-    except (OSError, KeyError, ValueError, UnicodeDecodeError, csv.Error) as error:
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        UnicodeDecodeError,
+        csv.Error,
+        zipfile.BadZipFile,
+    ) as error:
         raise InputError(f"{file}: cannot be read ({error})", "compare again") from error
 
 

@@ -26,6 +26,7 @@ from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_val
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.run.executor import LocalProcesses
+from builder.storage.bounded import parse_json
 from builder.work.outcome import PairOutcome, whole_evidence
 from builder.work.plan import PairPlan, plan_single
 from msprobe_core.format import STACK_FILE
@@ -203,7 +204,7 @@ _raw_decoder = msgspec.json.Decoder(_Raw)
 
 def _recorded(file: Path, name: str) -> object:
     raw = read_json(file, _raw_decoder).data.get(name)
-    return _with_numbers(json.loads(bytes(raw))) if raw is not None else {}
+    return _with_numbers(parse_json(bytes(raw))) if raw is not None else {}
 
 
 def _with_numbers(content: object) -> object:

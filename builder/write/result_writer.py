@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import OutputError
+from builder.storage.path_text import path_text
 from builder.write.tables import IDS, INDEXES, TABLES, VIEW
 from msprobe_core.format.whole_file import put_in_place
 
@@ -59,6 +60,11 @@ class Database:
                 for table in TABLES:
                     connection.execute(table.ddl)
                 connection.execute(VIEW)
+        except sqlite3.OperationalError as error:
+            database.discard()
+            raise OutputError(
+                f"{folder}: cannot be written ({error})", "free space or choose another -o"
+            ) from error
         except BaseException:
             database.discard()
             raise
@@ -141,10 +147,16 @@ def reserved_ids(connection: sqlite3.Connection) -> dict[str, int]:
 def insert_rows(
     connection: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Row]
 ) -> None:
-    """Add rows to a table."""
+    """Add rows to a table; paths among the cells may be no text."""
     names = ", ".join(f'"{column}"' for column in columns)
     marks = ", ".join("?" * len(columns))
-    connection.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
+    connection.executemany(
+        f'INSERT INTO "{table}" ({names}) VALUES ({marks})', map(_storable, rows)
+    )
+
+
+def _storable(row: Row) -> Row:
+    return tuple(path_text(cell) if type(cell) is str else cell for cell in row)
 
 
 def insert_columns(
@@ -176,7 +188,8 @@ def insert_record(connection: sqlite3.Connection, table: str, record: Mapping[st
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     """Store facts about the whole file; what is not text is stored as JSON."""
     rows = [
-        (key, fact if isinstance(fact, str) else json.dumps(fact)) for key, fact in facts.items()
+        (key, fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False))
+        for key, fact in facts.items()
     ]
     insert_rows(connection, "meta", ("key", "value"), rows)
 

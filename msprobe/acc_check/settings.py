@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from builder.errors import InputError
+from builder.storage.bounded import parse_yaml
 
 _MOST_DECIMALS = 20
 
@@ -44,13 +43,12 @@ def read_settings(path: Path | None) -> Settings:
 
 def _block(path: Path) -> Mapping[str, object]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", "check the path of -config") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        said = " ".join(str(error).split())
+    except ValueError as error:
         raise InputError(
-            f"{path}: neither JSON nor YAML ({said})", "mend it or leave -config out"
+            f"{path}: neither JSON nor YAML ({error})", "mend it or leave -config out"
         ) from None
     block = content.get("acc_check", content) if isinstance(content, Mapping) else None
     if not isinstance(block, Mapping):

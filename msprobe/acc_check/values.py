@@ -5,13 +5,13 @@ What a dump does not hold (a function, a generator) is recorded as null and come
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from builder.storage.bounded import parse_literal
 from msprobe.acc_check.plan import TENSORS
 
 
@@ -106,7 +106,7 @@ def _scalar(kind: str, value: object) -> object:
 
 
 def _integers(value: object) -> list[int | None]:
-    parsed = ast.literal_eval(value) if isinstance(value, str) else value
+    parsed = parse_literal(value) if isinstance(value, str) else value
     if not isinstance(parsed, (list, tuple)):
         raise TypeError(value)
     return list(parsed)

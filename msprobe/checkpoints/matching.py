@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
+from builder.storage.bounded import parse_yaml
 from msprobe.checkpoints.names import numbers, template
 from msprobe.checkpoints.parameter import Parameter
 from msprobe.checkpoints.tensor_distance import Moments, moments
@@ -70,8 +69,8 @@ def read_mapping(file: Path | None) -> dict[str, str]:
     if file is None:
         return {}
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = parse_yaml(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise CheckError(f"{file}: cannot be read as YAML ({reason})", "check the file") from error
     if not isinstance(content, dict) or not all(

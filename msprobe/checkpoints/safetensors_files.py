@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 
 import torch
 
+from builder.storage.bounded import parse_json
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
 from msprobe.errors import CheckError
@@ -44,7 +44,7 @@ def open_safetensors(path: Path, files: list[Path]) -> Checkpoint:
 def files_of(folder: Path) -> list[Path]:
     """The shards of a folder; those of its index where it has one."""
     for index in sorted(folder.glob(f"*{SUFFIX}.index.json")):
-        named = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+        named = parse_json(index.read_text(encoding="utf-8"))["weight_map"].values()
         files = sorted({folder / name for name in named})
         missing = [file for file in files if not file.is_file()]
         if missing:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 import torch
 
+from builder.storage.bounded import parse_json
 from msprobe.checkpoints.bookkeeping import all_tensors, is_bookkeeping
 from msprobe.checkpoints.mapped_memory import give_back
 from msprobe.checkpoints.names import without_shared_root
@@ -48,7 +48,7 @@ def files_of(folder: Path) -> list[Path]:
     """The files of a folder that belong to one state_dict, none when it holds no such file."""
     index = folder / INDEX
     if index.is_file():
-        named = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+        named = parse_json(index.read_text(encoding="utf-8"))["weight_map"].values()
         files = sorted({folder / name for name in named})
         missing = [file for file in files if not file.is_file()]
         if missing:

@@ -189,9 +189,11 @@ def _places(options: argparse.Namespace) -> tuple[Path, Path]:
 
 
 def _former_places(options: argparse.Namespace) -> tuple[Path, Path]:
+    from builder.storage.bounded import parse_json
+
     path = options.input_path
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}", "give -i a compare.json") from error
     except ValueError as error:

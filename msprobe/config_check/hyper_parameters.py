@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from builder.storage.bounded import parse_yaml
 from msprobe.config_check.redaction import redacted
 from msprobe.config_check.sheet import Sheet
 from msprobe.config_check.shell_script import hyper_parameters
@@ -121,10 +120,9 @@ def _read(file: Path) -> dict[str, Any]:
     if file.suffix == ".sh":
         return dict(hyper_parameters(text, os.environ))
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise CheckError(f"{file}: is no YAML ({reason})", "correct the file") from error
+        content = parse_yaml(text)
+    except ValueError as error:
+        raise CheckError(f"{file}: is no YAML ({error})", "correct the file") from error
     if content is not None and not isinstance(content, dict):
         raise CheckError(f"{file}: holds no names with values", "give a configuration file")
     return dict(flattened(content or {}, "."))

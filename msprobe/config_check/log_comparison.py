@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from builder.storage.bounded import parse_yaml
 from msprobe.config_check.hyper_parameters import flattened
 from msprobe.config_check.redaction import redacted
 from msprobe.config_check.training_log import slime_configuration, verl_configuration
@@ -101,8 +100,8 @@ def _lookup(name: str, leaves: Mapping[str, Any]) -> Any:  # noqa: ANN401
 
 def _expected(file: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = parse_yaml(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise CheckError(f"{file}: cannot be read as YAML ({reason})", "check the file") from error
     if not isinstance(content, dict) or not content:

@@ -11,11 +11,13 @@ import json
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from builder.storage.bounded import check_zip, parse_json
 from msprobe.config_check.hyper_parameters import collect
 from msprobe.config_check.packages import installed_packages, parse_packages
 from msprobe.config_check.redaction import redacted, redacted_text
@@ -114,6 +116,7 @@ def _members(path: Path) -> dict[str, str]:
         raise CheckError(f"{path}: is no file", "give the zip that config_check -d wrote")
     try:
         with zipfile.ZipFile(path) as packed:
+            check_zip(packed)
             known = [info for info in packed.infolist() if _is_known(info.filename)]
             large = [info.filename for info in known if info.file_size > _LARGEST]
             if large:
@@ -122,7 +125,7 @@ def _members(path: Path) -> dict[str, str]:
                     "give the zip that config_check -d wrote",
                 )
             texts = {info.filename: packed.read(info).decode() for info in known}
-    except (zipfile.BadZipFile, UnicodeDecodeError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError) as error:
         raise CheckError(f"{path}: is no zip of config_check ({error})", "pack again") from error
     if not texts:
         raise CheckError(f"{path}: holds nothing of config_check", "give the zip that -d wrote")
@@ -137,7 +140,7 @@ def _is_known(name: str) -> bool:
 
 def _parsed(path: Path, name: str, text: str) -> dict[str, Any]:
     try:
-        content = json.loads(text)
+        content = parse_json(text)
     except ValueError as error:
         raise CheckError(f"{path}: {name} is damaged ({error})", "pack again") from error
     if not isinstance(content, dict):

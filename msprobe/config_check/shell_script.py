@@ -11,6 +11,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
+from builder.storage.bounded import parse_expression
+from msprobe.errors import CheckError
+
 Value = str | bool | list[str]
 Variables = dict[str, str | list[str]]  # a list is an array
 
@@ -49,6 +52,7 @@ _SIGNS: dict[type[ast.unaryop], Callable[[int], int]] = {
     ast.UAdd: operator.pos,
 }
 _LARGEST = 1 << 63  # the shell computes in 64 bits
+_MOST_LETTERS = 1 << 20  # of a statement, once its variables are filled in
 _NEGATIVE = re.compile(r"-[\d.][\w.+-]*")
 _END_OF_COMMAND = {"|", "||", "&", "&&", ";", ">", ">>", "2>&1", "<"}
 
@@ -132,7 +136,20 @@ def _extend(variables: Variables, name: str, more: str, items: str) -> None:
 
 
 def _filled(text: str, variables: Variables) -> str:
+    room = _MOST_LETTERS
+
     def fill(match: re.Match[str]) -> str:
+        nonlocal room
+        value = value_of(match)
+        room -= len(value)  # before they are put together: `B=$A$A` doubles with each line
+        if room < 0:
+            raise CheckError(
+                f"{match[0][:100]}: variables grow to more than {_MOST_LETTERS >> 20} MiB",
+                "give a script that a person wrote",
+            )
+        return value
+
+    def value_of(match: re.Match[str]) -> str:
         if match["sum"] is not None:
             return _computed(_filled(match["sum"], variables), match[0], variables)
         name = match["braced"] or match["plain"]
@@ -151,8 +168,8 @@ def _computed(expression: str, written: str, variables: Variables) -> str:
     names = {name: value for name, value in variables.items() if isinstance(value, str)}
     numbers = re.sub(r"[A-Za-z_]\w*", lambda match: names.get(match[0], match[0]), expression)
     try:
-        return str(_number(ast.parse(numbers.strip(), mode="eval").body))
-    except (SyntaxError, ValueError, ZeroDivisionError):
+        return str(_number(parse_expression(numbers.strip())))
+    except (ValueError, ZeroDivisionError, RecursionError):
         return written
 
 

@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from builder.storage.bounded import literal_of, parse_expression, parse_literal
 from msprobe.errors import CheckError
 
 SUFFIXES = (".log", ".txt")
@@ -37,8 +38,8 @@ def verl_configuration(log: Path) -> dict[str, Any]:
     if literal is None:
         raise CheckError(f"{log}: its last configuration breaks off", "give the whole log")
     try:
-        value = _value(ast.parse(literal, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError) as error:
+        value = _value(parse_expression(literal))
+    except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise CheckError(
             f"{log}: line {first + 1}: the configuration is no Python literal ({reason})",
@@ -115,14 +116,14 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - any literal
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
         return -math.inf if ast.unparse(node) == "-inf" else ast.unparse(node)
     try:
-        return ast.literal_eval(node)
+        return literal_of(node)
     except ValueError:
         return ast.unparse(node)
 
 
 def _scalar(text: str) -> Any:  # noqa: ANN401 - a number, a truth value, None or text
     if text in ("True", "False", "None"):
-        return ast.literal_eval(text)
+        return parse_literal(text)
     try:
         return int(text)
     except ValueError:

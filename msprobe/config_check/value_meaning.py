@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from typing import Any
+
+from builder.storage.bounded import parse_literal
 
 _TRUE = {"true", "yes", "on"}
 _FALSE = {"false", "no", "off"}
@@ -43,8 +44,8 @@ def _spelled(text: str) -> Any:  # noqa: ANN401
         pass
     if text[:1] in "[({":
         try:
-            return normalised(ast.literal_eval(text))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return normalised(parse_literal(text))
+        except (ValueError, RecursionError):
             return text
     return text
 

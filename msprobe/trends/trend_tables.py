@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from builder.storage.bounded import parse_json
 from msprobe.errors import CheckError
 from msprobe.trends.dump_rows import STATISTICS as OF_DUMPS
 from msprobe.trends.dump_rows import dump_rows
@@ -108,7 +108,7 @@ def read_mapping(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckError(f"{path}: {error}", 'give a JSON object {"part": "part"}') from error
     if not isinstance(found, dict):

@@ -41,7 +41,7 @@ def _read_file(config_path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"{config_path}: missing", "create it or correct config_path") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{config_path}: cannot be read ({error})", "check the file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{config_path}: no valid JSON ({error})", "correct the file") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{config_path}: holds {raw!r}", "it must be a JSON object")

@@ -103,7 +103,10 @@ def parse_targets(lines: Sequence[str]) -> list[TrendTarget]:
     for line in lines:
         if not line.endswith("\n"):
             break
-        fields = json.loads(line)
+        try:
+            fields = json.loads(line)
+        except RecursionError:
+            raise ValueError("a target nests too deep") from None
         targets.append(TrendTarget(**{**fields, "shape": tuple(fields["shape"])}))
     return targets
 

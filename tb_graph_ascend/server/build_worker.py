@@ -18,6 +18,7 @@ from builder.processes.interrupts import stopped_by_sigterm
 from builder.work.outcome import PairOutcome
 from builder.work.phases import PhaseEntered
 from tb_graph_ascend.logdirs import SUFFIX
+from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.build_messages import BuildRequest, BuildTask, Progress
 
 
@@ -87,7 +88,7 @@ def _tell_phase(entered: PhaseEntered) -> None:
 
 
 def _say(progress: Progress) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
+    sys.stdout.buffer.write(encoded(progress) + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -13,7 +13,9 @@ from flask import Response
 from builder.dump.search import find_dumps
 from builder.match.manual_file import mapping_path
 from builder.results.database import ResultDatabase
+from builder.storage.path_text import path_text
 from tb_graph_ascend.logdirs import LogDirs
+from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.build_jobs import BuildJobs
 from tb_graph_ascend.server.build_messages import (
     Build,
@@ -104,7 +106,7 @@ def resource(place: Workplace) -> Resource:
 def _events(changes: Iterator[Build | None]) -> Iterator[bytes]:
     for build in changes:
         # A comment now and then keeps proxies from closing the connection.
-        yield b": \n\n" if build is None else b"data: " + msgspec.json.encode(build) + b"\n\n"
+        yield b": \n\n" if build is None else b"data: " + encoded(build) + b"\n\n"
 
 
 def _confined(wanted: BuildRequest, logdirs: LogDirs, named: Mapping[str, str]) -> BuildRequest:
@@ -116,6 +118,11 @@ def _confined(wanted: BuildRequest, logdirs: LogDirs, named: Mapping[str, str]) 
         name: os.fspath(_confine(name, path, logdirs, named)) if path is not None else None
         for name, path in given.items()
     }
+    for name, path in inside.items():
+        if path is not None and path_text(path) != path:  # the worker is told in JSON
+            raise BadArgumentError(
+                f"{name}: {path_text(path)[:200]} is no text in this locale", "rename the folder"
+            )
     return msgspec.structs.replace(wanted, **inside)
 
 

@@ -13,6 +13,7 @@ from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
 from builder.tables.sheets import csv_text
+from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
@@ -211,7 +212,7 @@ def _sentence(reason: dict[str, Any]) -> str:
 def _download(name: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:
     """A table as a file; `columns` come first, and stand there even without rows."""
     if form == "json":
-        answer = Response(msgspec.json.encode(rows), mimetype="application/json")
+        answer = Response(encoded(rows), mimetype="application/json")
     elif form == "xlsx":
         heads = _columns(rows, columns)
         cells = ([row.get(head) for head in heads] for row in rows)

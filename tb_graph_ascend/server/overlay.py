@@ -14,7 +14,6 @@ from sqlalchemy import Connection, Row
 from builder.compare.score import Tolerance
 from builder.match.manual_file import MappedPair
 from builder.match.nodes import MatchRules, match_trees
-from builder.reasons import decode
 from builder.results.database import ResultDatabase
 from builder.results.dump_files import without_unsafe_files
 from builder.results.manual.measured_pair import MeasuredPair, MeasuredValue, measure_pair
@@ -29,6 +28,7 @@ from builder.results.manual.stored_nodes import (
     subtree_size,
 )
 from builder.results.records import Reason
+from builder.results.stored_rows import reasons_of
 from tb_graph_ascend.server.messages import Refused
 
 # Measuring takes half a millisecond per pair; above this a new build is the better way.
@@ -287,7 +287,7 @@ def _patch(row: Row[Any], worst: float | None = None, divergent: int | None = No
         verdict=row.verdict,
         worst_below=row.worst_below if worst is None else worst,
         divergent_below=row.divergent_below if divergent is None else divergent,
-        reasons=decode(row.reasons),
+        reasons=reasons_of(row.reasons),
     )
 
 

@@ -42,6 +42,8 @@ def test_token_leads_back_to_its_file(folder: Path) -> None:
         "0/link.vis.db",
         "0/door/secret.vis.db",
         "1/mine.vis.db",
+        "9" * 25 + "/mine.vis.db",
+        "9" * 5_000 + "/mine.vis.db",
         "-1/mine.vis.db",
         "0/mine.txt",
         "0/mine.vis.db\0",

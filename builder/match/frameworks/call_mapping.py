@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from builder.errors import MappingError
 from builder.match.frameworks.words import CallRule
+from builder.storage.bounded import parse_yaml
 
 _PARTS = {"args": "input", "outputs": "output", "parameters": "parameters"}
 
@@ -18,12 +17,11 @@ def read_call_mapping(path: Path) -> tuple[CallRule, ...]:
     Raises MappingError that names the file and the rule that is wrong.
     """
     try:
-        rules = yaml.safe_load(path.read_text(encoding="utf-8"))
+        rules = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MappingError(f"{path}: {error.strerror}", "give a YAML file to -am") from None
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        cause = " ".join(str(error).split())
-        raise MappingError(f"{path}: no valid YAML ({cause})", "correct the file") from None
+    except ValueError as error:
+        raise MappingError(f"{path}: no valid YAML ({error})", "correct the file") from None
     if not isinstance(rules, list):
         raise MappingError(f"{path}: no list", "write `- ms_api: …`, `pt_api: …` for each call")
     return tuple(_rule(path, number, rule) for number, rule in enumerate(rules, 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
@@ -16,6 +15,7 @@ from builder.match.tree import Tree, TreeNode, make_node
 from builder.results.manual.measured_pair import StoredNode, StoredValue
 from builder.results.schema import graph, node, stack, value
 from builder.results.value_pairs import record_of
+from builder.storage.path_text import text_path
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 _CHUNK = 900
@@ -126,7 +126,7 @@ def stored_nodes(
     found = {}
     for row in rows:
         of = graphs[row.graph]
-        folder = Path(of.dump_dir or "")
+        folder = text_path(of.dump_dir or "")
         found[row.id] = StoredNode(
             row.name, values[row.id], task, folder, of.precision or "float32"
         )
@@ -145,7 +145,7 @@ def _dump(connection: Connection, rows: Sequence[Row[Any]], top: Row[Any]) -> Du
         values.records.append(record_of(row))
         ranges[name] = (start, len(values.keys))
     owner = connection.execute(select(graph).where(graph.c.id == top.graph)).one()
-    folder = Path(owner.dump_dir or "")
+    folder = text_path(owner.dump_dir or "")
     stacks, frames = _stacks(connection, rows)
     return Dump(
         path=folder,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from builder.results.msprobe.graph import listed
 from builder.results.records import ROLES, Measure, Reason, Role, Value, ValuePair
+from builder.storage.bounded import parse_json
 from msprobe_core.format import canonical_dtype
 
 # msprobe's names and ours; the others are the same.
@@ -82,7 +82,7 @@ def messages(problem: Mapping[str, Cell]) -> list[Reason]:
 def cells_of(text: str | None) -> dict[str, Cell]:
     """The JSON object in a data column; empty where there is none."""
     try:
-        decoded = json.loads(text) if text else {}
+        decoded = parse_json(text) if text else {}
     except (ValueError, TypeError):
         return {}
     if not isinstance(decoded, dict):

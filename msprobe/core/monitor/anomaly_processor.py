@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import heapq
 import json
 import sys
@@ -17,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from builder.storage.bounded import parse_json, parse_literal
 from msprobe.errors import CheckError
 from msprobe_core.format.whole_file import written_whole
 
@@ -84,7 +84,7 @@ class AnomalyDataLoader:
         found: list[GradAnomalyData] = []
         for path in sorted(self.data_path.glob("rank*/anomaly.json")):
             try:
-                given = json.loads(path.read_text(encoding="utf-8"))
+                given = parse_json(path.read_text(encoding="utf-8"))
                 found += self.create_instances_from_dict(given)
             except (OSError, ValueError, TypeError, AttributeError) as error:
                 raise CheckError(
@@ -156,8 +156,8 @@ def _count(text: str) -> int:
 
 def _steps(text: str) -> list[int]:
     try:
-        given = ast.literal_eval(text)
-    except (ValueError, SyntaxError) as error:
+        given = parse_literal(text)
+    except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r}: write a list such as [3, 4]") from error
     if not isinstance(given, list) or not all(type(each) is int for each in given):
         raise argparse.ArgumentTypeError(f"{text!r}: write a list such as [3, 4]")

@@ -76,6 +76,28 @@ def test_bad_argument_is_named(
     assert answer.json["hint"]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("digits", [25, 1_000, 5_000])
+def test_no_number_is_too_long_for_an_answer(digits: int, statistics: Site) -> None:
+    """In a query, in a list of numbers, in a token, in the path."""
+    described = statistics.client.get("/api/openapi.json").json
+    assert described is not None
+    asked = 0
+    for path, methods in described["paths"].items():
+        url = path.replace("{db}", statistics.db).replace("{step}", "0").replace("{rank}", "0")
+        names = [one["name"] for one in methods.get("get", {}).get("parameters", [])]
+        for name in names:
+            if f"{{{name}}}" in path:
+                continue
+            for value in ("9" * digits, "1." + "9" * digits, "-" + "9" * digits):
+                one = re.sub(r"\{\w+\}", "1", url)
+                answer = statistics.client.get(one, query_string={name: value})
+                assert answer.status_code < 500, (one, name, answer.text[:200])
+                asked += 1
+        answer = statistics.client.get(re.sub(r"\{\w+\}", "9" * digits, path))
+        assert answer.status_code < 500, path
+    assert asked > 100
+
+
 @pytest.mark.parametrize("route", CHANGES, ids=name_of)
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"surprise": 1}', b'{"problem": "x"}'])
 def test_bad_body_is_refused(route: Route, body: bytes, statistics: Site) -> None:
