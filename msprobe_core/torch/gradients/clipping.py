@@ -26,20 +26,22 @@ _Function = Callable[..., Any]
 
 
 class Clip:
-    """One clipping: of these parameters, by a norm or (`max_norm` None) element by element.
+    """One clipping: of these parameters, by a norm or, up to `max_value`, element by element.
 
     `total_norm` is known when it is over, `factor` where that is no distributed tensor.
     """
 
-    __slots__ = ("factor", "max_norm", "norm_type", "parameters", "total_norm")
+    __slots__ = ("factor", "max_norm", "max_value", "norm_type", "parameters", "total_norm")
 
     def __init__(
         self,
         parameters: list[torch.Tensor],
         max_norm: float | None = None,
         norm_type: float | None = None,
+        max_value: float | None = None,
     ) -> None:
         self.parameters, self.max_norm, self.norm_type = parameters, max_norm, norm_type
+        self.max_value = max_value
         self.total_norm: torch.Tensor | None = None
         self.factor: torch.Tensor | None = None
 
@@ -163,9 +165,15 @@ def _scaling(original: _Function) -> _Function:
 
 
 def _by_value(original: _Function) -> _Function:
-    def clip_grad_value_(parameters: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def clip_grad_value_(
+        parameters: Any,  # noqa: ANN401
+        clip_value: Any,  # noqa: ANN401
+        *args: Any,  # noqa: ANN401
+        **kwargs: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         given, parameters = _both(parameters)
-        return _told(_clip_of(given), original, (parameters, *args), kwargs)
+        clip = _clip_of(given, max_value=clip_value)
+        return _told(clip, original, (parameters, clip_value, *args), kwargs)
 
     return clip_grad_value_
 
@@ -226,15 +234,14 @@ def _clip_of(
     parameters: Any,  # noqa: ANN401
     max_norm: Any = None,  # noqa: ANN401
     norm_type: Any = None,  # noqa: ANN401
+    max_value: Any = None,  # noqa: ANN401
 ) -> Clip | None:
     """None while a graph is made, and for arguments that torch is about to refuse."""
     if torch.compiler.is_compiling():
         return None
     try:
-        return Clip(
-            [parameters] if isinstance(parameters, torch.Tensor) else list(parameters),
-            None if max_norm is None else float(max_norm),
-            None if norm_type is None else float(norm_type),
-        )
+        numbers = [None if n is None else float(n) for n in (max_norm, norm_type, max_value)]
+        single = isinstance(parameters, torch.Tensor)
+        return Clip([parameters] if single else list(parameters), *numbers)
     except (TypeError, ValueError):
         return None

@@ -36,10 +36,14 @@ class Step:
     Frames are known by their identity: to hold one would hold what it has, after it raised, too.
     """
 
-    __slots__ = ("_caller", "_code", "_frame", "has_taken", "last", "optimizer", "pauses")
+    __slots__ = (
+        *("_caller", "_code", "_frame"),
+        *("has_taken", "is_of_training", "last", "optimizer", "pauses"),
+    )
 
     def __init__(self, optimizer: Any, frame: FrameType) -> None:  # noqa: ANN401
         self.optimizer = optimizer
+        self.is_of_training = not only_makes_state(frame)
         self.has_taken = False
         self.pauses = 0
         """Closures that run inside of it: the user's code, which is none of the optimizer's."""
@@ -114,7 +118,7 @@ class StepWatch:
             ]
 
     def stop(self) -> None:
-        """Take all hooks off. Steps that still run are not told of any more."""
+        """Take all hooks off; a step that still runs is told of if they are back at its end."""
         for handle in self._handles:
             handle.remove()
         self._handles = []
@@ -122,11 +126,12 @@ class StepWatch:
             self._ends.pop()()
         for step in self._local.steps:
             step.end()
-        self._local = _Running()
 
-    def inside(self, frame: FrameType | None) -> bool:
-        """Whether this thread is in a step, called from a frame, and not in its closure."""
-        steps = self._running(frame)
+    def inside(self) -> bool:
+        """Whether this thread is in a step, and not in its closure."""
+        if not self._local.steps:
+            return False
+        steps = self._running(sys._getframe(1))
         return bool(steps) and not steps[-1].pauses
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Arguments | None:  # noqa: ANN401
@@ -151,11 +156,16 @@ class StepWatch:
             self._end(steps.pop())
 
     def _begun(self, optimizer: Any, frame: FrameType) -> Step | None:  # noqa: ANN401
-        """A step that begins in a frame; None for one inside of its own, or of no training."""
+        """A step that begins in a frame; None for one inside of its own.
+
+        Who follows single optimizers is not told of a step that only makes their state.
+        """
         steps = self._running(frame.f_back)
-        if any(each.optimizer is optimizer for each in steps) or only_makes_state(frame):
+        if any(each.optimizer is optimizer for each in steps):
             return None
         step = Step(optimizer, frame)
+        if self._followed is not None and not step.is_of_training:
+            return None
         steps.append(step)
         self._listener.begins(step)
         return step

@@ -64,8 +64,8 @@ class Capture:
         self._threads = ThreadState()
         self._trace = trace
         self._gradients = GradientWatch(trace)
-        self._regions = RegionWatch(self._threads, trace)
         self.optimizers = OptimizerWatch(trace)
+        self._regions = RegionWatch(trace, self.optimizers)
         self.outermost = OutermostCalls(trace)
         self._mode = self._call_mode(config) if config.records_calls else None
         self._collectives: CollectiveWatch | None = None
@@ -96,7 +96,7 @@ class Capture:
         self._modules.graft = graft
         if self._mode is not None:
             self._mode.graft = graft
-        self._watches += [self._modules, self._regions, self.optimizers]
+        self._watches += [self._modules, self._regions]
         self._single: ModuleWatch | None = None
         self._compiled = CompiledCode(self._enter_compiled, self._leave_compiled)
         self._lock, self._paused, self._is_on = threading.Lock(), 0, False

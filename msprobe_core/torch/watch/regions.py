@@ -6,14 +6,11 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
 
 from msprobe_core.capture.entry import ModuleCall
-from msprobe_core.capture.threads import ThreadState
+from msprobe_core.torch.gradients.steps import Step, StepListener, StepWatch
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
+from msprobe_core.torch.parallel import OptimizerWatch
 
 _MAX_FRAMES = 12
 
@@ -37,36 +34,34 @@ _CLIPPING = _codes_of(
 )
 
 
-class RegionWatch:
-    """Sets the region of a thread while an optimizer steps, and tells clipping by its frames."""
+class RegionWatch(StepListener):
+    """Tells which calls an optimizer's step makes, and which clip, and has steps recorded.
 
-    def __init__(self, threads: ThreadState, trace: MemoryTrace) -> None:
-        self._threads, self._trace = threads, trace
+    What a closure calls is the user's program as it is without one.
+    """
+
+    def __init__(self, trace: MemoryTrace, optimizers: OptimizerWatch) -> None:
+        self._trace, self._optimizers = trace, optimizers
         self.optimizer = ModuleCall("optimizer", "optimizer", None)
         self.clipping = ModuleCall("clip_grad", "clip_grad", None)
-        self._handles: list[Any] = []
+        self._steps = StepWatch(self, every=True)
 
     def start(self) -> None:
         """Hook the steps of all optimizers."""
-        self.stop()
-        self._handles = [
-            register_optimizer_step_pre_hook(self._enter),
-            register_optimizer_step_post_hook(self._leave),
-        ]
+        self._steps.start()
+        self._optimizers.start()
 
     def stop(self) -> None:
         """Remove the hooks."""
-        for handle in self._handles:
-            handle.remove()
-        self._handles = []
+        self._optimizers.stop()
+        self._steps.stop()
 
     def region_of(self, frame: FrameType | None) -> ModuleCall | None:
         """The open region, or `clip_grad` when one of the nearest frames clips gradients."""
         if not self._trace.nested:
             return None
-        region = self._threads.local.region
-        if region is not None:
-            return region
+        if self._steps.inside():
+            return self.optimizer
         for _ in range(_MAX_FRAMES):
             if frame is None:
                 break
@@ -75,9 +70,11 @@ class RegionWatch:
             frame = frame.f_back
         return None
 
-    def _enter(self, *_: object) -> None:
-        self._threads.local.region = self.optimizer
+    def takes(self, step: Step) -> None:
+        """Called by the watch of steps."""
+        self._optimizers.takes(step)
 
-    def _leave(self, *_: object) -> None:
-        self._threads.local.region = None
+    def ends(self, step: Step) -> None:
+        """Called by the watch of steps."""
+        self._optimizers.ends(step)
         self._trace.book.forget_records()  # fused steps may leave versions as they were
