@@ -50,7 +50,7 @@ def claim_texts(language: Language) -> str:
     texts: dict[str, object] = {}
     for key, text in WORDS[language].items():
         *groups, name = key.split(".")
-        if len(groups) > 1 or key == "colon":
+        if key == "colon" or (len(groups) > 1 and groups[1] != "trends"):
             continue  # of what the page does not show
         inner = texts
         for group in groups:

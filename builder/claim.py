@@ -39,6 +39,7 @@ PARTLY = frozenset(
         "one_sided",  # a value of a matched node that one run alone has
         "helpers",  # a process beside the ranks
         "set_aside",  # a value of merged ranks that could not be put together
+        "only_points",  # a number of trends that one run alone measured
         "only_series",  # a series of trends that one run alone has
         "only_steps",  # a step of trends that one run alone has
         "left_out",  # a tensor of a checkpoint that was taken for no weight
@@ -49,7 +50,7 @@ PARTLY = frozenset(
 # compiler kept in no memory, an input that its call does not read. It is told, and is no gap.
 ASIDE = frozenset(("unwritten", "fused", "unread", "incomparable", "other_kernel"))
 # Differences beyond rounding by which no node diverges.
-CLOSE = frozenset(("ends_close",))
+CLOSE = frozenset(("ends_close", "unjudged"))
 _HEADS = frozenset(("equal", "rounding", "close"))
 
 
@@ -151,7 +152,7 @@ def _code(evidence: Evidence, *, whole: bool) -> ClaimCode:
     if evidence.count("rounded"):
         return "rounding"
     off = evidence.largest is not None and evidence.largest.error != 0
-    return "rounding" if off else "equal"
+    return "rounding" if off or evidence.explained else "equal"
 
 
 _NO_NUMBERS = ("arguments", "empty")
@@ -235,7 +236,7 @@ def evidence_told(said: Claim, language: Language = "en") -> list[str]:
     if said.code == "differs":
         lines.append(words["comma"].join(_phrase(each, words) for each in found.differences))
     if said.code == "close":
-        lines.append(words["beyond"].format(count=found.beyond))
+        lines += [words["beyond"].format(count=found.beyond)] if found.beyond else []
         lines += [_phrase(each, words) for each in found.differences]
     if said.code in ("rounding", "close") and found.largest is not None:
         lines.append(_largest(found.largest, words))

@@ -70,7 +70,8 @@ class Divergence:
     is then the largest. `nothing`: no step and target in both. `weight` is a weight of the target's
     own module that differs about as much in that step, `factor` how many times the other run's it
     is: what puts out other numbers from other weights is no fault of its own. `rates` are learning
-    rates that differ in that step or have done so before.
+    rates that differ in that step or have done so before. `unjudged` counts the steps before any
+    is judged that differ by far more than all that were.
     """
 
     verdict: Verdict
@@ -84,6 +85,7 @@ class Divergence:
     weight: Key | None = None
     factor: float | None = None
     rates: Rates | None = None
+    unjudged: int = 0
 
 
 def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
@@ -150,11 +152,19 @@ def first_divergence(
             delta = judged.delta[at, lead]
             parted = _parts(keys, steps, rows.start + at, found, band, float(delta))
             return _with_weight(parted, keys, a[rows.start + at], b[rows.start + at])
-    largest = max(
-        float(octaves_apart(a[low:high], b[low:high]).max())
-        for low, high in _stretches(0, len(steps))
+    apart = np.concatenate(
+        [octaves_apart(a[low:high], b[low:high]).max(1) for low, high in _stretches(0, len(steps))]
     )
-    return Divergence("noise", delta=largest, steps=len(steps))
+    unjudged = _unjudged(apart)
+    return Divergence("noise", delta=float(apart.max()), steps=len(steps), unjudged=unjudged)
+
+
+def _unjudged(apart: Floats) -> int:
+    """How many steps of the first leap above all that come later; all where too few come."""
+    if len(apart) < SETTLE + HOLD:
+        return len(apart)
+    later = max(float(apart[SETTLE:].max()), 2.0**_FLOOR)
+    return int((apart[:SETTLE] > later * 2.0**_LEAP).sum())
 
 
 def _first_difference(a: Floats, b: Floats) -> int | None:

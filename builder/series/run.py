@@ -101,6 +101,18 @@ class TrendRun:
         self._home = {key: rank for key, (rank, _) in found.items()}
         self.targets = sorted((t for _, t in found.values()), key=lambda target: target.order)
 
+    def of_rank(self, rank: int) -> TrendRun:
+        """What one rank wrote, as a run of its own."""
+        alone = copy(self)
+        alone.ranks = {rank: self.ranks[rank]}
+        alone.steps = self.ranks[rank].steps
+        alone._merge_targets()
+        return alone
+
+    def home(self, key: Key) -> int:
+        """The first rank that wrote a target."""
+        return self._home[key]
+
     def ranks_of(self, key: Key) -> list[int]:
         """The ranks that wrote a target."""
         return [rank for rank, series in self.ranks.items() if series.has(key)]

@@ -66,10 +66,22 @@ def read_merge_choice(path: Path) -> MergeChoice:
     return MergeChoice(tuple(calls), tuple(columns))
 
 
-def merge_ranks(tables: Path, output: Path, choice: MergeChoice) -> Path:
-    """Merge the tables of a folder; returns `multi_ranks_compare_merge_<time>.xlsx`.
+@dataclass(frozen=True, slots=True)
+class MergedTables:
+    """`multi_ranks_compare_merge_<time>.xlsx`, and the tables that end before another rank's do.
 
-    Raises InputError when the folder holds fewer than two ranks, or none of the chosen calls.
+    `short` has their ranks with their rows and those of the longer one: they may have been cut.
+    """
+
+    path: Path
+    short: tuple[tuple[int, int, int], ...]
+
+
+def merge_ranks(tables: Path, output: Path, choice: MergeChoice) -> MergedTables:
+    """Merge the tables of a folder.
+
+    Raises InputError when the folder holds fewer than two ranks, none of the chosen calls, or a
+    table that was cut in a row.
     """
     files = _by_rank(tables)
     merged = _Merged(choice)
@@ -83,7 +95,7 @@ def merge_ranks(tables: Path, output: Path, choice: MergeChoice) -> Path:
     stem = output / f"multi_ranks_compare_merge_{datetime.now():%Y%m%d%H%M%S}"  # noqa: DTZ005
     header = [_NAME, *(f"rank{rank}" for rank in sorted(files))]
     sheets = {c: (header, merged.rows(c, sorted(files))) for c in merged.columns}
-    return write_xlsx(stem, sheets)
+    return MergedTables(write_xlsx(stem, sheets), tuple(merged.short()))
 
 
 class _Merged:
@@ -94,6 +106,7 @@ class _Merged:
         self.columns: list[str] = []
         self.names: dict[str, None] = {}
         self._cells: dict[tuple[str, int, str], Cell] = {}
+        self._listed: dict[int, list[str]] = {}
 
     def add(self, rank: int, file: Path) -> None:
         """Take what was chosen from one table."""
@@ -102,15 +115,34 @@ class _Merged:
         if _NAME not in header:
             raise InputError(f"{file}: no table of msprobe compare", "move it away")
         columns = self._columns_of(header, file)
-        for row in rows:
+        for number, row in enumerate(rows, 2):
+            if not row:
+                continue  # a blank line
+            if len(row) != len(header):
+                raise InputError(
+                    f"{file}: line {number} has {len(row)} of {len(header)} cells: it was cut",
+                    "copy it again, or compare again",
+                )
             cells = dict(zip(header, row))
             name = str(cells[_NAME])
             if name == NO_PARTNER:
                 name = str(cells[_OTHER_NAME])
+            self._listed.setdefault(rank, []).append(name)
             if name.startswith(self._choice.calls):
                 self.names[name] = None
                 for column in columns:
                     self._cells[column, rank, name] = _shown(column, cells)
+
+    def short(self) -> Iterator[tuple[int, int, int]]:
+        """The ranks whose values are the first of another rank's, which has more behind them."""
+        for rank, names in self._listed.items():
+            longer = [
+                len(others)
+                for others in self._listed.values()
+                if len(others) > len(names) and others[: len(names)] == names
+            ]
+            if longer:
+                yield rank, len(names), max(longer)
 
     def _columns_of(self, header: Sequence[str], file: Path) -> list[str]:
         known = [column for column in header if column in (*_MEASURES, GRADIENT)]

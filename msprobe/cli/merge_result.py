@@ -40,5 +40,11 @@ def run(options: argparse.Namespace) -> Exit:
     from builder.tables.merge_ranks import merge_ranks, read_merge_choice
 
     choice = read_merge_choice(options.config)
-    print(f"file: {merge_ranks(options.input_dir, options.output_dir, choice)}")
-    return Exit.DONE
+    merged = merge_ranks(options.input_dir, options.output_dir, choice)
+    for rank, rows, most in merged.short:
+        print(
+            f"note: the table of rank {rank} ends after {rows} of {most} rows that another rank "
+            "has: was it cut?"
+        )
+    print(f"file: {merged.path}")
+    return Exit.FAILED_PAIRS if merged.short else Exit.DONE

@@ -8,10 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
+    from builder.series.all_ranks import Compared
     from builder.series.parting import Divergence
     from builder.series.run import TrendRun
     from msprobe_core.format.alerts import Alert
@@ -53,20 +54,23 @@ def run(options: argparse.Namespace) -> Exit:
 
 
 def _report(options: argparse.Namespace, directory: Path) -> Exit:
-    from builder.series.parting import compare_runs
+    from builder.series.all_ranks import compare_all
     from builder.series.run import TrendRun
 
     run = TrendRun(directory)
-    parted = None if options.compare is None else compare_runs(run, TrendRun(options.compare))
+    compared = None if options.compare is None else compare_all(run, TrendRun(options.compare))
+    parted = None if compared is None else compared.divergence
     alerts = [] if parted is not None else run.alerts()
     if options.json:
-        print(json.dumps(_facts(run, alerts, parted), indent=1))
+        print(json.dumps(_facts(run, alerts, compared), indent=1))
     else:
-        lines = _alert_lines(run, alerts) if parted is None else _parting_lines(parted)
+        lines = _alert_lines(run, alerts) if compared is None else _parting_lines(compared)
         print("\n".join(lines))
         _print_configuration(options.at, alerts, parted)
-    found = bool(alerts) or (parted is not None and parted.verdict in ("parts", "nothing"))
-    return Exit.DIVERGED if found else Exit.DONE
+    if compared is None:
+        return Exit.DIVERGED if alerts else Exit.DONE
+    found = compared.claim.code in ("differs", "nothing")
+    return Exit.DIVERGED if found else exit_of(compared.claim)
 
 
 def _alert_lines(run: TrendRun, alerts: list[Alert]) -> list[str]:
@@ -92,18 +96,18 @@ def _apart(delta: float) -> str:
     return f"{delta:.3g} octaves" if delta < APART else "all there is: 0 in one of them alone"
 
 
-def _parting_lines(parted: Divergence) -> list[str]:
+def _parting_lines(compared: Compared) -> list[str]:
+    from builder.claim import told
     from msprobe_core.format.alerts import series_name
 
-    if parted.verdict == "nothing":
-        return ["the runs have no step and no series in common"]
-    if parted.verdict == "equal":
-        return [f"equal to the last digit over {parted.steps} steps"]
-    if parted.verdict == "noise":
-        return [
-            f"within the noise over {parted.steps} steps; "
-            f"the largest difference is {_apart(parted.delta)}"
-        ]
+    parted = compared.divergence
+    if parted.verdict != "parts":
+        lines = [told(compared.claim, "trends")]
+        if parted.steps:
+            lines[0] += f"; over {parted.steps} steps"
+        if parted.verdict == "noise":
+            lines[0] += f" the largest difference is {_apart(parted.delta)}"
+        return lines
     assert parted.target is not None
     before = (
         f"they differed by 2^{parted.band:.1f} octaves at most before"
@@ -112,8 +116,9 @@ def _parting_lines(parted: Divergence) -> list[str]:
     )
     more = f"; {parted.count - 1} more series with it" if parted.count > 1 else ""
     name = series_name(parted.target)
+    rank = "" if compared.rank is None else f" on rank {compared.rank}"
     lines = [
-        f"they part at step {parted.step}: {name}, by {_apart(parted.delta)}{more}",
+        f"they part at step {parted.step}{rank}: {name}, by {_apart(parted.delta)}{more}",
         before,
     ]
     if parted.weight is not None and parted.factor is not None:
@@ -145,7 +150,8 @@ def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence
         print(json.dumps(dump_configuration(key, step)))
 
 
-def _facts(run: TrendRun, alerts: list[Alert], parted: Divergence | None) -> dict[str, Any]:
+def _facts(run: TrendRun, alerts: list[Alert], compared: Compared | None) -> dict[str, Any]:
+    from builder.claim import claim_facts
     from builder.series.next_dump import dump_configuration
 
     steps = run.steps
@@ -158,8 +164,10 @@ def _facts(run: TrendRun, alerts: list[Alert], parted: Divergence | None) -> dic
         "targets": [target.key for target in run.targets],
         "alerts": listed,
     }
-    if parted is not None:
-        facts["divergence"] = asdict(parted)
+    if compared is not None:
+        parted = compared.divergence
+        facts["claim"] = claim_facts(compared.claim, "trends")
+        facts["divergence"] = {**asdict(parted), "rank": compared.rank}
         if parted.target is not None and parted.step is not None:
             facts["divergence"]["config"] = dump_configuration(parted.target, parted.step)
     return facts

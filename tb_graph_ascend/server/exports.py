@@ -17,7 +17,7 @@ from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
-from tb_graph_ascend.server.node_table import FILE_SECONDS, TableQuery, find_hits, table
+from tb_graph_ascend.server.node_table import FILE_SECONDS, TableHits, TableQuery, find_hits, table
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workbook import WORKBOOK, workbook
 from tb_graph_ascend.server.workplace import Workplace
@@ -88,7 +88,14 @@ def resource(place: Workplace) -> Resource:
         opened = place.open(db)
         hits = find_hits(place.library, opened, query, FILE_SECONDS)
         rows = [_node_row(row) for row in table(opened, hits, 0, _MOST_ROWS).rows]
-        return _download("nodes", form, rows, _NODE_COLUMNS)
+        missing = _missing(len(hits.ids), hits)
+        if missing is None:
+            return _download("nodes", form, rows, _NODE_COLUMNS)
+        # A file is read long after its answer's header: it says itself that it is not whole.
+        cut = dict.fromkeys(_NODE_COLUMNS) | {"name": missing}
+        answer = _download("nodes", form, [*rows, cut], _NODE_COLUMNS)
+        answer.headers["X-Rows-Missing"] = missing
+        return answer
 
     @routes.route(
         "/databases/<db>/nodes/<int:node>/export/values.<any(csv, json):form>",
@@ -132,6 +139,21 @@ def resource(place: Workplace) -> Resource:
         return _as_file(Response(picture, mimetype="image/svg+xml"), "slide.svg")
 
     return routes
+
+
+def _missing(found: int, hits: TableHits) -> str | None:
+    """What a file of nodes lacks: rows above the limit, and steps and ranks there was no time for.
+
+    None where it has all.
+    """
+    parts = []
+    if found > _MOST_ROWS:
+        parts.append(f"{found - _MOST_ROWS} more rows")
+    if hits.searched < hits.pairs:
+        parts.append(f"{hits.pairs - hits.searched} more steps and ranks, which were not searched")
+    if not parts:
+        return None
+    return f"NOT WHOLE: {' and '.join(parts)}; export a step and rank at a time"
 
 
 def _cause_at(said: Answer, node: int | None) -> Cause | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from builder.claim import Claim
 from builder.results.records import Count
 
 Key = tuple[str, str]
@@ -137,7 +138,8 @@ class LearningRates(msgspec.Struct, frozen=True):
 class TrendParting(msgspec.Struct, frozen=True):
     """Where two runs part; `weight` explains the target, and is `factor` times the other run's.
 
-    `rates` are learning rates that differ in that step or have done so before.
+    `rates` are learning rates that differ in that step or have done so before. `rank` is the
+    one on which they part, where the runs were compared rank by rank; `claim` is what may be said.
     """
 
     verdict: Literal["equal", "parts", "noise", "nothing"]
@@ -151,6 +153,8 @@ class TrendParting(msgspec.Struct, frozen=True):
     weight: Key | None
     factor: float | None
     rates: LearningRates | None
+    rank: int | None
+    claim: Claim
 
 
 class TrendComparison(msgspec.Struct, frozen=True):

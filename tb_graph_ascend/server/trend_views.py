@@ -13,9 +13,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.all_ranks import compare_all
 from builder.series.heat import DRAWN
 from builder.series.next_dump import checkpoint_before, dump_configuration
-from builder.series.parting import compare_runs, octaves_apart
+from builder.series.parting import octaves_apart
 from builder.series.run import Key, TrendRun
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
@@ -137,7 +138,8 @@ def alerts(run: TrendRun) -> list[TrendAlert]:
 @lru_cache(maxsize=2)
 def parting(run: TrendRun, other: TrendRun) -> TrendParting:
     """Where two runs part, as they were at one moment; pages ask again every few seconds."""
-    found = compare_runs(run, other)
+    compared = compare_all(run, other)
+    found = compared.divergence
     return TrendParting(
         found.verdict,
         found.step,
@@ -150,6 +152,8 @@ def parting(run: TrendRun, other: TrendRun) -> TrendParting:
         found.weight,
         found.factor,
         LearningRates(**asdict(found.rates)) if found.rates is not None else None,
+        compared.rank,
+        compared.claim,
     )
 
 

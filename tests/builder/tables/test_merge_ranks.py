@@ -25,7 +25,7 @@ def test_cells_are_those_that_the_peer_merged(
     sides = [compared_dumps / "ranks" / name / "step0" for name in ("rank1", "none")]
     compare_into_tables(*sides, tmp_path, TableOptions(form=form))
     choice = read_merge_choice(tools / "compare" / "merge" / "merge.yaml")
-    ours = sheets_of(merge_ranks(tmp_path, tmp_path / "merged", choice))
+    ours = sheets_of(merge_ranks(tmp_path, tmp_path / "merged", choice).path)
     (recorded,) = (tools / "compare" / "merge").glob("*.xlsx")
     expected = sheets_of(recorded)
     assert list(ours) == list(expected) == ["Max diff", "L2norm diff", "MeanRelativeErr"]
@@ -51,13 +51,13 @@ def test_calls_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     merged = merge_ranks(
         ranks(tmp_path, 12), tmp_path, MergeChoice(("Distributed",), ("Max diff",))
     )
-    names = [str(row[0]) for row in sheets_of(merged)["Max diff"][1:]]
+    names = [str(row[0]) for row in sheets_of(merged.path)["Max diff"][1:]]
     assert [int(name.split(".")[2]) for name in names] == sorted([*range(12), *range(12)])
 
 
 def test_checksums_merge_too(tmp_path: Path) -> None:
     merged = merge_ranks(ranks(tmp_path, 1, md5=True), tmp_path, MergeChoice(("Distributed",)))
-    found = sheets_of(merged)
+    found = sheets_of(merged.path)
     assert list(found) == ["NPU MD5", "BENCH MD5", "Requires_grad Consistent"]
     assert found["NPU MD5"][1][1:] == ["00000003", "00000003"]
 
@@ -72,7 +72,7 @@ def test_cell_without_a_measure_shows_what_there_is(tmp_path: Path) -> None:
         path.unlink()
     compare_into_tables(tmp_path / "problem", tmp_path / "benchmark", table)
     merged = merge_ranks(table, tmp_path, MergeChoice(("Torch",), ("Max diff",)))
-    assert "NPU:1.5  Bench:N/A" in sheets_of(merged)["Max diff"][-1]
+    assert "NPU:1.5  Bench:N/A" in sheets_of(merged.path)["Max diff"][-1]
 
 
 @pytest.mark.parametrize(

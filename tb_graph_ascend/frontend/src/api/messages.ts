@@ -1507,7 +1507,8 @@ export interface components {
          * TrendParting
          * @description Where two runs part; `weight` explains the target, and is `factor` times the other run's.
          *
-         *         `rates` are learning rates that differ in that step or have done so before.
+         *         `rates` are learning rates that differ in that step or have done so before. `rank` is the
+         *         one on which they part, where the runs were compared rank by rank; `claim` is what may be said.
          */
         TrendParting: {
             /** @enum {unknown} */
@@ -1531,6 +1532,8 @@ export interface components {
             ] | null;
             factor: number | null;
             rates: components["schemas"]["LearningRates"] | null;
+            rank: number | null;
+            claim: components["schemas"]["Claim"];
         };
         /**
          * LearningRates

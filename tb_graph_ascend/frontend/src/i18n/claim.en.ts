@@ -23,12 +23,20 @@ export const claimEn = {
     close: "the runs differ by more than rounding, and no node is above the threshold",
     rounding: "no difference beyond rounding found",
     equal: "no difference found",
+    trends: {
+      nothing: "the runs have no step and no series in common",
+      equal: "equal to the last digit",
+      rounding: "within the noise",
+      close: "the runs differ, and too few steps tell whether that is noise",
+      differs: "the runs differ",
+    },
   },
   equal: {
     elements: "{{count}} values are equal in every element",
     checksum: "{{count}} values have equal checksums",
     sketch: "{{count}} values have equal statistics and sketches",
     statistics: "{{count}} values have equal statistics (a permuted tensor would have them too)",
+    points: "{{count}} norms are equal",
     extremes: "{{count}} values have equal largest and smallest elements, and nothing more is recorded of them",
   },
   by: {
@@ -44,10 +52,7 @@ export const claimEn = {
     groups: "the groups of {{count}} calls",
     sums: "{{count}} partial sums",
     factors: "the clip factors of {{count}} ranks",
-    points: "{{count}} numbers",
-    series: "{{count}} series",
-    steps: "{{count}} steps",
-    ranks: "{{count}} ranks",
+    points: "{{count}} norms of series",
     parameters: "{{count}} parameters element by element",
     rounded: "{{count}} parameters rounded to the coarser format",
     measured: "{{count}} parameters that differ",
@@ -66,6 +71,8 @@ export const claimEn = {
     vanished: "{{count}} results differ only where nothing is recorded",
     parameters: "{{count}} parameters",
     parted: "{{count}} series",
+    other_numbers: "all norms are equal, but {{count}} other numbers are not",
+    unjudged: "the first steps are not judged, and {{count}} of them differ by far more than all that were",
     failed: "{{count}} steps and ranks that failed",
     only_in: "{{count}} steps and ranks of one run alone",
     files: "the elements of {{count}} values, whose tensor files are missing, cannot be read or do not fit",
@@ -79,6 +86,7 @@ export const claimEn = {
     one_sided: "{{count}} values of one run alone",
     helpers: "{{count}} folders of processes beside the ranks",
     set_aside: "{{count}} values of merged ranks that could not be put together",
+    only_points: "{{count}} numbers that one run alone measured",
     only_series: "{{count}} series of one run alone",
     only_steps: "{{count}} steps of one run alone",
     mapped: "{{count}} pairs made by hand since",
@@ -91,4 +99,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["ends", "ends_close", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "parameters", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["ends", "ends_close", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);

@@ -96,12 +96,12 @@ export const trendsEn = {
   parting: {
     weight: "{{weight}} × {{factor, short}} after that step’s update, and with it {{target}}",
     rates: "The learning rates are first different in step {{step}}: {{own, short}} here, {{other, short}} in the other run.",
-    equal: "The runs are equal to the last digit over {{steps}} steps.",
-    noise: "The runs stay within their noise over {{steps}} steps; at most {{delta, short}} octaves apart.",
-    noiseZero: "The runs stay within their noise over {{steps}} steps; there a series is 0 in one of them alone.",
     others: "List the other series",
-    nothing: "The runs have no step and no series in common.",
     partsEqual: "They part at step {{step}}: {{target}}. They were equal to the last digit before; {{count}} more series differ in that step.",
     partsNoise: "They part at step {{step}}: {{target}} (noise until then 2^{{band, short}} octaves; {{count}} more series part in that step).",
+    over: "over {{steps}} steps",
+    apart: "at most {{delta, short}} octaves apart",
+    apartZero: "a series is 0 in one of them alone",
+    onRank: "(rank {{rank}})",
   },
 };

@@ -98,12 +98,12 @@ export const trendsZh: typeof trendsEn = {
   parting: {
     weight: "该步更新之后{{weight}} 为 {{factor, short}} 倍，{{target}}随之不同",
     rates: "学习率首次不同在第 {{step}} 步：本次运行为 {{own, short}}，另一次运行为 {{other, short}}。",
-    equal: "两次运行在 {{steps}} 步内逐位相同。",
-    noise: "两次运行在 {{steps}} 步内的差异未超出噪声，最多相差 {{delta, short}} 个倍频程。",
-    noiseZero: "两次运行在 {{steps}} 步内的差异未超出噪声；其中有序列仅在一次运行中为 0。",
     others: "列出其他序列",
-    nothing: "两次运行没有共同的步和序列。",
     partsEqual: "两次运行在第 {{step}} 步分离：{{target}}。此前逐位相同；该步另有 {{count}} 个序列不同。",
     partsNoise: "两次运行在第 {{step}} 步分离：{{target}}（此前噪声为 2^{{band, short}} 个倍频程；该步另有 {{count}} 个序列分离）。",
+    over: "共 {{steps}} 步",
+    apart: "最多相差 {{delta, short}} 个八度",
+    apartZero: "某个序列仅在一次训练中为 0",
+    onRank: "（卡 {{rank}}）",
   },
 };

@@ -13,8 +13,9 @@ const LINES = new Set(["unmatched", "failed", "only_in"]);
 const DIGITS = 2;
 
 /** What may be said, alone, as the beginning of a sentence. */
-export function claimHeadline(t: TFunction, claim: Claim): string {
-  const head = t(`claim.say.${claim.code}`);
+export function claimHeadline(t: TFunction, claim: Claim, subject: "runs" | "trends" = "runs"): string {
+  const general = t(`claim.say.${claim.code}`);
+  const head = subject === "runs" ? general : t(`claim.say.${subject}.${claim.code}`, { defaultValue: general });
   if (!HEADS.has(claim.code) || claim.whole) return begun(head);
   return begun(t(claim.incomplete ? "claim.incomplete" : "claim.partly", { head }));
 }

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import { trendPartingQuery } from "../../api/trends";
 import { APART } from "../../graph/octaves";
+import { claimEvidence, claimGaps, claimHeadline } from "../../text/claim";
 import { openTo, seriesOf, useTrends } from "../../state/trends";
 import { OtherSeries } from "./OtherSeries";
 import { useSeriesName } from "./seriesname";
@@ -16,13 +17,15 @@ export function Parting({ run, other }: { run: string; other: string }) {
   const { data, isError, error } = useQuery(trendPartingQuery(run, other));
   if (isError) return <p className="trend-parting warning">{error.message}</p>;
   if (!data) return <p className="trend-parting muted">{t("loading")}</p>;
-  const { verdict, step, target, steps, delta, band } = data;
+  const { verdict, step, target, steps, delta, band, claim, rank } = data;
   if (verdict !== "parts" || target === null || step === null) {
-    const isZero = verdict === "noise" && delta >= APART;
-    const said = verdict === "parts" ? "nothing" : isZero ? "noiseZero" : verdict;
+    const apart = delta >= APART ? t("trends.parting.apartZero") : t("trends.parting.apart", { delta });
+    const lines = [claimHeadline(t, claim, "trends"), ...claimEvidence(t, claim), ...claimGaps(t, claim)];
+    if (steps > 0) lines.push(t("trends.parting.over", { steps }));
+    if (verdict === "noise") lines.push(apart);
     return (
       <p className="trend-parting" role="status">
-        {t(`trends.parting.${said}`, { steps, delta })}
+        {lines.join(t("claim.semicolon"))}
       </p>
     );
   }
@@ -37,6 +40,7 @@ export function Parting({ run, other }: { run: string; other: string }) {
       <button type="button" className="link" onClick={() => go([kind, name])}>
         {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
       </button>
+      {rank !== null && <span>{` ${t("trends.parting.onRank", { rank })}`}</span>}
       {data.rates && <span>{` ${t("trends.parting.rates", { ...data.rates })}`}</span>}
       {data.others.length > 0 && <OtherSeries label={t("trends.parting.others")} count={data.count - 1} others={data.others} go={go} />}
     </div>
