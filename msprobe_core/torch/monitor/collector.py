@@ -23,8 +23,10 @@ from msprobe_core.torch.gradients.clipping import Clip, ClipListener
 from msprobe_core.torch.gradients.optimizers import Optimizer, identity, stepping
 from msprobe_core.torch.gradients.steps import Step, StepListener, StepWatch
 from msprobe_core.torch.monitor.activations import ActivationWatch, Lanes
+from msprobe_core.torch.monitor.compiled_steps import CompiledSteps
 from msprobe_core.torch.monitor.followed_parameters import Numbered
 from msprobe_core.torch.monitor.lane import Lane
+from msprobe_core.torch.monitor.module_calls import ModuleCalls
 from msprobe_core.torch.monitor.odd_tensors import worded
 from msprobe_core.torch.monitor.parameters import ParameterWatch
 from msprobe_core.torch.monitor.rank_joining import Joined, RankJoining
@@ -76,7 +78,14 @@ class Collector(StepListener, ClipListener):
             for i, part in enumerate(parts)
         ]
         self._steps = StepWatch(self)
-        self._ends: list[Callable[[], None]] = [clipping.listen(self), self._steps.stop]
+        self._compiled = CompiledSteps(self._optimizers, lambda: self._stepped, self._made_one)
+        calls = ModuleCalls()
+        calls.around_compiled(self.guarded(self._enter_compiled), self.guarded(self._compiled.ends))
+        self._ends: list[Callable[[], None]] = [
+            clipping.listen(self),
+            self._steps.stop,
+            calls.close,
+        ]
 
     @property
     def running(self) -> bool:
@@ -191,8 +200,20 @@ class Collector(StepListener, ClipListener):
             self._parameters.measure_factor(self._clipped, clip, self.step_number)
             self._clipped = []
 
+    def _enter_compiled(self) -> None:
+        self._expect_updates()
+        self._compiled.begins()
+
+    def _made_one(self, number: int) -> None:
+        """Compiled code has made a step of an optimizer."""
+        self._begin_step(number)
+        self._parameters.measure_taken(self._optimizers[number], self.step_number)
+        self._end_step_of(number)
+
     def _begins(self, step: Step) -> None:
-        number = self._number_of(step)
+        self._begin_step(self._number_of(step))
+
+    def _begin_step(self, number: int) -> None:
         if number in self._stepped:
             self._finish()  # it steps again, and nobody said that a step had ended
         self._expect_updates()
@@ -214,8 +235,11 @@ class Collector(StepListener, ClipListener):
             self.guarded(self._parameters.expect_updates)(self._optimizers)
 
     def _stepped_by(self, step: Step) -> None:
-        self._stepped.add(self._number_of(step))
-        self.guarded(self._parameters.measure_updated)(step.optimizer, self.step_number)
+        self._end_step_of(self._number_of(step))
+
+    def _end_step_of(self, number: int) -> None:
+        self._stepped.add(number)
+        self.guarded(self._parameters.measure_updated)(self._optimizers[number], self.step_number)
         if len(self._stepped) == len(self._optimizers):
             self.guarded(self._parameters.measure_ratios)(self.step_number)
 

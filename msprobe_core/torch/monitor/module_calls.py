@@ -33,6 +33,7 @@ class ModuleCalls:
         # By identity: the module stands beside it, so that none is taken for one that has died.
         self._before: dict[int, tuple[nn.Module, list[Before]]] = {}
         self._after: dict[int, tuple[nn.Module, list[After]]] = {}
+        self._around: list[tuple[Callable[[], object], Callable[[], object]]] = []
 
     def before(self, module: nn.Module, function: Before) -> None:
         """Call a function before each call of a module."""
@@ -44,9 +45,14 @@ class ModuleCalls:
         self._after.setdefault(id(module), (module, []))[1].append(function)
         _switch.add(self)
 
+    def around_compiled(self, begins: Callable[[], object], ends: Callable[[], object]) -> None:
+        """Call functions where compiled code begins and ends."""
+        self._around.append((begins, ends))
+        _switch.add(self)
+
     def close(self) -> None:
         """Follow no module any more."""
-        self._before, self._after = {}, {}
+        self._before, self._after, self._around = {}, {}, []
         _switch.remove(self)
 
     def begins(self, module: nn.Module, args: tuple[Any, ...]) -> None:
@@ -61,6 +67,11 @@ class ModuleCalls:
         for function in self._after.get(id(module), _NOBODY)[1]:
             function(module, args, kwargs, output)
 
+    def compiled(self, which: int) -> None:
+        """Compiled code begins (0) or has ended (1)."""
+        for around in self._around:
+            around[which]()
+
 
 _NOBODY: tuple[None, tuple[()]] = (None, ())
 
@@ -71,7 +82,7 @@ class _Switch:
     def __init__(self) -> None:
         self._following: list[ModuleCalls] = []
         self._handles: list[Any] = []
-        self._compiled = CompiledCode(self._off, self._on)
+        self._compiled = CompiledCode(self._begin_compiled, self._end_compiled)
 
     def add(self, calls: ModuleCalls) -> None:
         if calls not in self._following:
@@ -87,6 +98,16 @@ class _Switch:
         if not self._following:
             self._off()
             self._compiled.stop()
+
+    def _begin_compiled(self) -> None:
+        self._off()
+        for calls in self._following:
+            calls.compiled(0)
+
+    def _end_compiled(self) -> None:
+        for calls in self._following:
+            calls.compiled(1)
+        self._on()
 
     def _on(self) -> None:
         if self._following and not self._handles:

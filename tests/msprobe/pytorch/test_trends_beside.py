@@ -129,6 +129,40 @@ def test_compiled_code_is_what_it_would_be_alone(tmp_path: Path, how: str) -> No
     assert steps.tolist() == [0, 1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore:The .grad attribute")
+@pytest.mark.parametrize("how", ["step", "whole"])
+def test_steps_inside_compiled_code_are_measured_at_its_end(tmp_path: Path, how: str) -> None:
+    torch._dynamo.reset()
+    net, _ = small()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    trends = Trends(tmp_path, net, optimizer, activations=None, alerts=False)
+
+    def both(x: torch.Tensor) -> None:
+        net(x).square().sum().backward()
+        optimizer.step()
+
+    compiled_step = torch.compile(optimizer.step, backend="eager")
+    compiled_both = torch.compile(both, backend="eager")
+    wanted, weights = [], []
+    for number in range(1, 4):
+        x = torch.full((4, 8), float(number))
+        if how == "whole":
+            compiled_both(x)
+        else:
+            net(x).square().sum().backward()
+            compiled_step()
+        wanted.append(net[0].weight.grad.double().norm().item())
+        weights.append(net[0].weight.detach().double().norm().item())
+        optimizer.zero_grad()
+        trends.step()
+    trends.close()
+    run = TrendRun(tmp_path)
+    assert run.line(("grad", "0.weight"))[1].tolist() == pytest.approx(wanted, rel=1e-6)
+    assert run.line(LINE)[1].tolist() == pytest.approx(weights, rel=1e-6)
+    assert (run.line(("ratio", "0.weight"))[1] > 0).all()
+    assert not run.ranks_of(("skipped", "skipped"))
+
+
 class Kept(nn.Module):
     """Hands out its parameter, or a tensor that it keeps from the first call on."""
 
