@@ -65,7 +65,7 @@ def _run(situations: list[Situation], file: Path, workers: int) -> None:
 def _tell(situation: Situation, result: Result) -> None:
     print(row(situation, result), flush=True)
     for outcome in result if isinstance(result, list) else ():
-        for kind in ("differs", "left", "broken"):
+        for kind in ("differs", "left", "broken", "wrong"):
             for line in getattr(outcome, kind)[:4]:
                 print(f"    {outcome.level} {outcome.task} {kind}: {line}", flush=True)
         if outcome.without_numbers and not situation.without_numbers:

@@ -10,6 +10,7 @@ import json
 import math
 import random
 import shutil
+import sys
 import traceback
 import warnings
 import weakref
@@ -21,23 +22,32 @@ from typing import Any
 import torch
 from torch import nn
 
+from benchmarks.situations.followers import BESIDE, Dumper, Follower
 from benchmarks.situations.process_state import differences, model_state, process_state
 from benchmarks.situations.situation import Situation
+from benchmarks.situations.truth import OwnOptimizer, Truth
 from builder.dump.reader import read_dump, read_stacks
-from msprobe_core import PrecisionDebugger
+from msprobe_core.torch.rank import current_rank
 
-SPECS = tuple((level, task) for task in ("statistics", "tensor") for level in ("L0", "L1", "mix"))
+SPECS = (
+    *((level, task) for task in ("statistics", "tensor") for level in ("L0", "L1", "mix")),
+    *((name, "") for name in BESIDE),
+)
+"""The dumper's levels and tasks, and who follows beside it."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What one level and task did to a situation; empty lists are what it should."""
+    """What one level and task, or one follower (`level`, no task) did to a situation; empty lists
+    are what it should.
+    """
 
     level: str
     task: str
     differs: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
     records: int = 0
     without_numbers: int = 0
     examples: list[str] = field(default_factory=list)
@@ -45,7 +55,7 @@ class Outcome:
     @property
     def is_good(self) -> bool:
         """Whether the recording left no trace and a whole dump."""
-        return not (self.differs or self.left or self.broken)
+        return not (self.differs or self.left or self.broken or self.wrong)
 
 
 @dataclass(slots=True)
@@ -55,6 +65,9 @@ class Run:
     digests: list[str] = field(default_factory=list)
     alive: list[int] = field(default_factory=list)
     on_model: dict[str, object] = field(default_factory=dict)
+    compiled: tuple[int, int] = (0, 0)
+    """Graphs and graph breaks."""
+    truth: Truth = field(default_factory=Truth)
 
 
 def run_situation(
@@ -69,32 +82,53 @@ def run_situation(
         assert plain.digests == again.digests, "plain runs differ among themselves"
         outcomes = []
         for level, task in specs:
+            if not task and situation.alone:
+                continue
             outcome = Outcome(level, task)
             outcomes.append(outcome)
             _recorded(situation, again, outcome, folder / f"{level}_{task}")
     return outcomes
 
 
+def _follower(situation: Situation, outcome: Outcome, folder: Path) -> Follower:
+    if outcome.task:
+        return Dumper(folder, outcome.level, outcome.task, situation.start)
+    return BESIDE[outcome.level](folder)
+
+
 def _recorded(situation: Situation, plain: Run, outcome: Outcome, folder: Path) -> None:
     said = io.StringIO()
     before = process_state()
-    debugger = PrecisionDebugger(level=outcome.level, task=outcome.task, dump_path=str(folder))
+    follower: Follower | None = None
+    if not situation.followed or current_rank() in situation.followed:
+        follower = _follower(situation, outcome, folder)
     try:
         with contextlib.redirect_stderr(said):
-            run = _run(situation, debugger)
+            run = _run(situation, follower)
     except BaseException as error:
         outcome.differs.append(_worded(error))
         run = None
     with contextlib.redirect_stderr(said):
-        debugger.close()
+        if follower is not None:
+            follower.close()
     gc.collect()
     outcome.left += differences(before, process_state())
     if run is not None:
         outcome.differs += _compared(plain, run)
         outcome.left += differences(plain.on_model, run.on_model)
     outcome.broken += [line for line in said.getvalue().splitlines() if "dumping has ended" in line]
-    _read(folder, outcome, situation)
-    shutil.rmtree(folder, ignore_errors=True)
+    if outcome.task and follower is not None:
+        _read(folder, outcome, situation)
+    if situation.ranks > 1:
+        torch.distributed.barrier()  # what is joined from all ranks is there when all have closed
+    if (
+        run is not None
+        and follower is not None
+        and not (situation.own_gradients or outcome.level in situation.uncompared)
+    ):
+        outcome.wrong += _said_wrong(follower, plain.truth)
+    if situation.ranks == 1:
+        shutil.rmtree(folder, ignore_errors=True)
     try:
         after = _run(situation, None)
         outcome.left += ["plain runs differ afterwards"] * (after.digests != plain.digests)
@@ -104,6 +138,8 @@ def _recorded(situation: Situation, plain: Run, outcome: Outcome, folder: Path) 
 
 def _compared(plain: Run, run: Run) -> list[str]:
     wrong = [f"step {n}" for n, (a, b) in enumerate(zip(plain.digests, run.digests)) if a != b]
+    if run.compiled != plain.compiled:
+        wrong.append(f"graphs and breaks {run.compiled}, {plain.compiled} alone")
     return wrong + [
         f"step {n}: {b} tensors alive, {a} without a recording"
         for n, (a, b) in enumerate(zip(plain.alive, run.alive, strict=True))
@@ -111,15 +147,31 @@ def _compared(plain: Run, run: Run) -> list[str]:
     ]
 
 
-def _run(situation: Situation, debugger: PrecisionDebugger | None) -> Run:
+def _said_wrong(follower: Follower, truth: Truth) -> list[str]:
+    try:
+        return follower.wrong(truth)
+    except Exception as error:
+        return [f"not read: {_worded(error)}"]
+
+
+def _run(situation: Situation, follower: Follower | None) -> Run:
     torch.manual_seed(11)
     random.seed(5)
+    _forget_compiled_code()
     run = Run()
-    model, step = situation.make()
+    model, step, *optimizers = situation.make()
+    own = None if optimizers else OwnOptimizer(model)
+    followed = optimizers[0] if own is None else own.optimizer
+    ends: list[Any] = []
+    if own is None and follower is None:
+        ends.append(followed.register_step_pre_hook(lambda *_: run.truth.take(n, model, followed)))
     torch.manual_seed(5)
+    n = 0
+    if follower is not None:
+        follower.begin(model, followed)
     for n in range(situation.steps):
-        if debugger is not None:
-            debugger.start(model=model, **situation.start)
+        if follower is not None:
+            follower.start(model)
         try:
             result = step(n)
             refs = [weakref.ref(each) for each in _tensors(result)]
@@ -127,16 +179,39 @@ def _run(situation: Situation, debugger: PrecisionDebugger | None) -> Run:
             del result
             # Cycles of the user's own are collected late, with and without a recording.
             run.alive.append(sum(each() is not None for each in refs))
+            if own is not None:
+                if follower is None:
+                    run.truth.take(n, model, followed)
+                own.step()
         finally:
-            if debugger is not None:
-                debugger.stop()
-                debugger.step()
+            if follower is not None:
+                follower.stop()
         run.digests.append(digest)
+    for end in ends:
+        end.remove()
     parameters = list(model.parameters()) if isinstance(model, nn.Module) else []
     states = [torch.get_rng_state(), random.getstate()]
     run.digests.append(_digest([parameters, states]))
+    if follower is not None:
+        follower.close()
     run.on_model = model_state(model)
+    run.compiled = _compiled()
     return run
+
+
+def _forget_compiled_code() -> None:
+    dynamo: Any = sys.modules.get("torch._dynamo")
+    if dynamo is not None:
+        dynamo.reset()
+        dynamo.utils.counters.clear()
+
+
+def _compiled() -> tuple[int, int]:
+    dynamo: Any = sys.modules.get("torch._dynamo")
+    if dynamo is None:
+        return 0, 0
+    counters = dynamo.utils.counters
+    return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
 
 
 def _gradients(model: object) -> list[torch.Tensor]:
@@ -206,7 +281,8 @@ def _bytes(tensor: Any, update: Callable[[bytes], None]) -> bytes:
 
 def _read(folder: Path, outcome: Outcome, situation: Situation) -> None:
     """Read every step as a tool would, and as the builder does."""
-    paths = sorted(folder.glob("step*/*"))
+    own = "*" if situation.ranks == 1 else f"rank{current_rank()}"
+    paths = sorted(folder.glob(f"step*/{own}"))
     if len(paths) < situation.steps:
         outcome.broken.append(f"{len(paths)} of {situation.steps} steps")
     for path in paths:

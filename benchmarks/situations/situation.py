@@ -11,14 +11,20 @@ import torch
 from torch import nn
 
 Step = Callable[[int], Any]
-Made = tuple[Any, Step]
-"""A model, and a step of it: what it returns must be the same whether it is recorded or not."""
+Made = tuple[Any, Step] | tuple[Any, Step, Any]
+"""A model, and a step of it: what it returns must be the same whether it is followed or not. With
+it the optimizer that the step itself calls; without, one that moves nothing is called after it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     """One thing that users do. `core` ones run with every test.
 
+    `later` ones were written after the code that they try. `alone` is the reason why nothing but
+    the dumper follows one, `own_gradients` why an optimizer takes others than `grad` holds;
+    `uncompared` are followers that show another moment than the optimizer's.
+    `ranks` are processes that run it together, of which `followed` are followed (all, if none).
     `needs` are packages without which it cannot run, `start` further arguments of `start`.
     `without_numbers` is the reason why records here have no numbers, `reports` a text of those
     lines of the error log that belong there.
@@ -33,6 +39,12 @@ class Situation:
     without_numbers: str = ""
     reports: str = ""
     start: dict[str, Any] = field(default_factory=dict)
+    later: bool = False
+    alone: str = ""
+    own_gradients: str = ""
+    uncompared: tuple[str, ...] = ()
+    ranks: int = 1
+    followed: tuple[int, ...] = ()
 
     @property
     def missing(self) -> list[str]:

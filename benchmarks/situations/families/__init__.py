@@ -10,8 +10,11 @@ from benchmarks.situations.families import (
     optimizers,
     packages,
     processes,
+    ranks,
     tensors,
+    trainings,
     transforms,
+    ways,
 )
 
 __all__ = [
@@ -24,6 +27,9 @@ __all__ = [
     "optimizers",
     "packages",
     "processes",
+    "ranks",
     "tensors",
+    "trainings",
     "transforms",
+    "ways",
 ]
