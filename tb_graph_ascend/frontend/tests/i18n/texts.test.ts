@@ -69,7 +69,7 @@ describe("counts", () => {
 
 describe("refused queries", () => {
   const index = resolve(import.meta.dirname, "../../../view/search");
-  const raised = ["query.py", "names.py"].map((file) => readFileSync(resolve(index, file), "utf8")).join("");
+  const raised = ["query.py", "names.py", "expressions.py"].map((file) => readFileSync(resolve(index, file), "utf8")).join("");
   const codes = [...raised.matchAll(/"code": "(\w+)"/g)].map((match) => match[1] ?? "");
 
   it("are explained in both languages, whatever the server raises", async () => {
