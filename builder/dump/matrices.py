@@ -15,7 +15,7 @@ from builder.dump.joined_tensors import JoinedTensor
 from builder.dump.reader import Dump
 from builder.dump.tensor_files import TensorFileError, shape_of
 from builder.errors import MappingError
-from builder.storage.bounded import parse_yaml
+from msprobe_core.format.bounded import parse_yaml
 
 # Section and key of the file → where the matrix stands: (problem's?, left of the tensor?).
 _PLACES = {

@@ -9,7 +9,7 @@ import yaml
 
 from builder.errors import MappingError
 from builder.match.layer_mapping import TOP, LayerMapping, Rule
-from builder.storage.bounded import compose_yaml
+from msprobe_core.format.bounded import compose_yaml
 
 _FORMER_TOP = "Cell"  # of earlier mapping files: no model's class is called so
 

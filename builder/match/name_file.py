@@ -9,7 +9,7 @@ import yaml
 from builder.errors import MappingError
 from builder.match.cell_mapping import CellMapping
 from builder.match.layer_mapping import Rule
-from builder.storage.bounded import compose_yaml
+from msprobe_core.format.bounded import compose_yaml
 
 
 def read_cell_mapping(path: Path) -> CellMapping:

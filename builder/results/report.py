@@ -25,8 +25,8 @@ from builder.results.shown_evidence import (
 )
 from builder.results.stored_rows import reasons_of
 from builder.results.volumes import Volumes
-from builder.storage.bounded import parse_json
 from msprobe_core.format import NameSyntaxError, parse_entry
+from msprobe_core.format.bounded import parse_json
 
 REPORT_VERSION = 1
 

@@ -14,7 +14,7 @@ from builder.results.records import Measure, Node, Role, Side
 from builder.results.schema import layout, shard, value
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import shape_of
-from builder.storage.bounded import parse_json
+from msprobe_core.format.bounded import parse_json
 
 Joined = Literal["R", "S", "P", "A", "D"]
 Trust = Literal["exact", "told", "bounded", "assumed"]

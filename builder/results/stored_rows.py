@@ -25,7 +25,7 @@ from builder.results.records import (
     ValuePair,
 )
 from builder.results.schema import communication, node, stack
-from builder.storage.bounded import parse_json
+from msprobe_core.format.bounded import parse_json
 
 
 def with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePair]:

@@ -15,7 +15,7 @@ from builder.dump.values import Record
 from builder.results.manual.measured_pair import MeasuredValue
 from builder.results.records import ROLES, Measure, Value, ValuePair
 from builder.results.value_measures import ValueMeasures, measure_of, measure_values
-from builder.storage.bounded import parse_json
+from msprobe_core.format.bounded import parse_json
 
 _TENSOR_NAMES = {
     "cosine": "Cosine",

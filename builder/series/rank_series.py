@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from builder.series.pieces import Columns, LogTail, Piece, Segment, Steps, Values
-from builder.storage.bounded import parse_json
 from msprobe_core.format.alerts import Alert
+from msprobe_core.format.bounded import parse_json
 from msprobe_core.format.series import (
     ALERTS_FILE,
     NUMBERS,

@@ -13,8 +13,8 @@ import numpy as np
 from builder.errors import InputError
 from builder.series.pieces import Steps, Values
 from builder.series.rank_series import RankSeries
-from builder.storage.bounded import parse_json
 from msprobe_core.format.alerts import Alert
+from msprobe_core.format.bounded import parse_json
 from msprobe_core.format.series import (
     LEVELS,
     RUN_FILE,

@@ -14,13 +14,13 @@ import msgspec
 
 from builder.errors import OutputError
 from builder.reasons import sentence
-from builder.storage.bounded import parse_json
 from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.pairing import Place
 from builder.tables.row_order import Call
 from builder.tables.table_columns import CHECKSUMS, RESULT, STACK
 from builder.tables.value_table import ValueTable
 from builder.work.outcome import StoredFinding
+from msprobe_core.format.bounded import parse_json
 from msprobe_core.format.whole_file import written_whole
 
 _SHOWN = ("NPU max", "NPU min", "NPU mean", "NPU l2norm", CHECKSUMS[0])

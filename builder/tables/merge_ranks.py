@@ -12,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 
 from builder.errors import InputError
-from builder.storage.bounded import check_zip, parse_yaml
 from builder.tables.cells import NO_PARTNER, UNSUPPORTED, Cell
 from builder.tables.sheets import write_xlsx
 from builder.tables.table_columns import (
@@ -22,6 +21,7 @@ from builder.tables.table_columns import (
     STATISTICS_MEASURES,
     TENSOR_MEASURES,
 )
+from msprobe_core.format.bounded import check_zip, parse_yaml
 from msprobe_core.format.csv_table import csv_rows
 
 _NAME, _OTHER_NAME = "NPU Name", "Bench Name"

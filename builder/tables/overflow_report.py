@@ -26,10 +26,10 @@ from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_val
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.run.executor import LocalProcesses
-from builder.storage.bounded import parse_json
 from builder.work.outcome import PairOutcome, whole_evidence
 from builder.work.plan import PairPlan, plan_single
 from msprobe_core.format import STACK_FILE
+from msprobe_core.format.bounded import parse_json
 from msprobe_core.format.whole_file import written_whole
 
 # Nodes of all ranks have numbers of their own: this many for each rank.

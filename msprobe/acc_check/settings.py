@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import InputError
-from builder.storage.bounded import parse_yaml
+from msprobe_core.format.bounded import parse_yaml
 
 _MOST_DECIMALS = 20
 

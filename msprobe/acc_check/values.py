@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from builder.storage.bounded import parse_literal
 from msprobe.acc_check.plan import TENSORS
+from msprobe_core.format.bounded import parse_literal
 
 
 class NotReproducible(Exception):  # noqa: N818 - an outcome: the call becomes a row with its reason

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from builder.storage.bounded import parse_yaml
 from msprobe.checkpoints.names import numbers, template
 from msprobe.checkpoints.parameter import Parameter
 from msprobe.checkpoints.tensor_distance import Moments, moments
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_yaml
 
 MatchedBy = Literal["file", "name", "suffix", "statistics"]
 Parameters = Mapping[str, Parameter]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
-from builder.storage.bounded import parse_json
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_json
 from msprobe_core.format.installation import install_command
 
 SUFFIX = ".safetensors"

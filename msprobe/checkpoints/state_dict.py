@@ -8,13 +8,13 @@ from pathlib import Path
 
 import torch
 
-from builder.storage.bounded import parse_json
 from msprobe.checkpoints.bookkeeping import all_tensors, is_bookkeeping
 from msprobe.checkpoints.mapped_memory import give_back
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
 from msprobe.checkpoints.pickled_file import load
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_json
 
 SUFFIXES = (".pt", ".pth", ".bin", ".ckpt")
 INDEX = "pytorch_model.bin.index.json"

@@ -189,7 +189,7 @@ def _places(options: argparse.Namespace) -> tuple[Path, Path]:
 
 
 def _former_places(options: argparse.Namespace) -> tuple[Path, Path]:
-    from builder.storage.bounded import parse_json
+    from msprobe_core.format.bounded import parse_json
 
     path = options.input_path
     try:

@@ -10,12 +10,12 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from builder.storage.bounded import parse_yaml
 from msprobe.config_check.redaction import redacted
 from msprobe.config_check.sheet import Sheet
 from msprobe.config_check.shell_script import hyper_parameters
 from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_yaml
 
 HEADER = (
     "file_name",

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.storage.bounded import parse_yaml
 from msprobe.config_check.hyper_parameters import flattened
 from msprobe.config_check.redaction import redacted
 from msprobe.config_check.training_log import slime_configuration, verl_configuration
 from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_yaml
 from msprobe_core.format.csv_table import CsvTable
 from msprobe_core.format.whole_file import written_whole
 

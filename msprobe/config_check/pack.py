@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builder.storage.bounded import check_zip, parse_json
 from msprobe.config_check.hyper_parameters import collect
 from msprobe.config_check.packages import installed_packages, parse_packages
 from msprobe.config_check.redaction import redacted, redacted_text
 from msprobe.config_check.tensor_statistics import named_statistics
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import check_zip, parse_json
 from msprobe_core.format.whole_file import written_whole
 
 STATIC = "hyperparameters/hyperparameters_static.json"

@@ -11,8 +11,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
-from builder.storage.bounded import parse_expression
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_expression
 
 Value = str | bool | list[str]
 Variables = dict[str, str | list[str]]  # a list is an array

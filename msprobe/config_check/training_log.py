@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from builder.storage.bounded import literal_of, parse_expression, parse_literal
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import literal_of, parse_expression, parse_literal
 
 SUFFIXES = (".log", ".txt")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from builder.storage.bounded import parse_literal
+from msprobe_core.format.bounded import parse_literal
 
 _TRUE = {"true", "yes", "on"}
 _FALSE = {"false", "no", "off"}

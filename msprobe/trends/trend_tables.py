@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from builder.storage.bounded import parse_json
 from msprobe.errors import CheckError
 from msprobe.trends.dump_rows import STATISTICS as OF_DUMPS
 from msprobe.trends.dump_rows import dump_rows
 from msprobe.trends.monitor_csv import Table, choose_tables, read_table
 from msprobe.trends.trend_db import STATISTICS, Row, write_trend_db
+from msprobe_core.format.bounded import parse_json
 
 _MICRO = frozenset({"actv", "actv_grad"})
 

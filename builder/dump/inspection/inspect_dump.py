@@ -197,7 +197,7 @@ def _text(value: object) -> str | None:
 
 def _missing_files(folder: Path) -> list[str]:
     file = values_file(folder).name
-    others = () if file == DEBUG_FILE else (CONSTRUCT_FILE, FLOW_FILE)
+    others = () if file == DEBUG_FILE else (CONSTRUCT_FILE,)
     names = (file, STACK_FILE, *others)
     problems = [f"{name} is missing" for name in names if not (folder / name).is_file()]
     if (folder / ERROR_LOG).is_file():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from builder.errors import MappingError
 from builder.match.frameworks.words import CallRule
-from builder.storage.bounded import parse_yaml
+from msprobe_core.format.bounded import parse_yaml
 
 _PARTS = {"args": "input", "outputs": "output", "parameters": "parameters"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from builder.results.msprobe.graph import listed
 from builder.results.records import ROLES, Measure, Reason, Role, Value, ValuePair
-from builder.storage.bounded import parse_json
 from msprobe_core.format import canonical_dtype
+from msprobe_core.format.bounded import parse_json
 
 # msprobe's names and ours; the others are the same.
 _RENAMED = {"L2norm diff": "Norm diff"}

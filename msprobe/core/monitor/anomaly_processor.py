@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from builder.storage.bounded import parse_json, parse_literal
 from msprobe.errors import CheckError
+from msprobe_core.format.bounded import parse_json, parse_literal
 from msprobe_core.format.whole_file import written_whole
 
 ANALYSED = "anomaly_analyse.json"

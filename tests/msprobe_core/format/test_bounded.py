@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from builder.storage import bounded
-from builder.storage.bounded import (
+from msprobe_core.format import bounded
+from msprobe_core.format.bounded import (
     check_zip,
     compose_yaml,
     parse_expression,
@@ -153,7 +153,7 @@ _PARSERS = {
     "ast.parse",
 }
 _OWN = {
-    "builder/storage/bounded.py": "the one place",
+    "msprobe_core/format/bounded.py": "the one place",
     "builder/dump/json_files.py": "catches RecursionError itself; the form is msgspec's",
     "builder/dump/inspection/scan.py": "catches RecursionError itself, of one entry",
     "builder/dump/inspection/json_lines.py": "catches RecursionError itself, of one line",
@@ -186,5 +186,8 @@ def test_every_zip_that_is_read_is_checked() -> None:
         for path in (ROOT / package).rglob("*.py")
         if "ZipFile(" in path.read_text(encoding="utf-8")
     }
-    own = {"builder/storage/bounded.py", "msprobe/config_check/growing_pack.py"}  # reads its own
+    own = {
+        "msprobe_core/format/bounded.py",
+        "msprobe/config_check/growing_pack.py",
+    }  # reads its own
     assert {name for name, text in opened.items() if "check_zip(" not in text} <= own
