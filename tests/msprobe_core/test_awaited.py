@@ -54,10 +54,11 @@ def test_what_arrived_is_recorded(kind: str, rank: int, level: str, out: Path) -
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_the_monitor_measures_what_arrived(kind: str, rank: int, out: Path) -> None:
     rows = json.loads((out / f"rows{rank}.json").read_text())[kind]
-    # Rows of one function have one name: the last call's stands there.
-    expected = EXPECTED[kind][0 if kind == "two at once" else -1]
+    # Rows of one function have one name: what arrived last stands there, and of two that run at
+    # once either may.
+    allowed = EXPECTED[kind] if kind == "two at once" else EXPECTED[kind][-1:]
     arrived = [value for name, value in rows.items() if ".post.0" in name]
-    assert arrived == expected
+    assert arrived in allowed
 
 
 @pytest.mark.parametrize("level", ["L1", "mix"])

@@ -26,7 +26,6 @@ from msprobe_core.torch.graph.traced import (
     GraphCalls,
     ModuleHooks,
     forget_leaves,
-    is_plain,
     know_constants,
     run_as_they_are,
 )
@@ -193,7 +192,7 @@ def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any: 
     owner = torch.full((), number, dtype=torch.int64, device=parameter.device)
 
     def hook(*_: object) -> None:
-        if parameter.grad is not None and is_plain(parameter.grad):
+        if parameter.grad is not None:
             torch.ops.msprobe.gradient(parameter.grad, owner, f"{PARAMETER}{name}")
 
     return hook

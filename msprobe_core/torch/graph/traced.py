@@ -101,9 +101,7 @@ class ModuleHooks:
     def _watch(self, x: torch.Tensor, place: str) -> None:
         if x.requires_grad:
             owner = self.owner
-            x.register_hook(
-                lambda g: torch.ops.msprobe.gradient(g, owner, place) if is_plain(g) else None
-            )
+            x.register_hook(lambda g: torch.ops.msprobe.gradient(g, owner, place))
 
     def _late_watch(self, x: torch.Tensor, place: str) -> None:
         if x.requires_grad:
@@ -169,9 +167,7 @@ def record_call(
         if x.requires_grad and late:
             x.register_hook(lambda g: torch.ops.msprobe.late_call_gradient(g, site, place))
         elif x.requires_grad:
-            x.register_hook(
-                lambda g: torch.ops.msprobe.call_gradient(g, site, place) if is_plain(g) else None
-            )
+            x.register_hook(lambda g: torch.ops.msprobe.call_gradient(g, site, place))
 
     _each(args if shown is None else shown, "input_args", value, 0)
     _each(kwargs, "input_kwargs", value, 0)
@@ -199,7 +195,7 @@ def forget_leaves(leaves: Iterable[torch.Tensor]) -> None:
 def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN401
     """Show each tensor of a value with its place; the members of a mapping stand at `:<key>`."""
     if isinstance(value, torch.Tensor):
-        if is_plain(value):
+        if type(value) in _PLAIN and value.layout is torch.strided:
             seen(value, place)
     elif depth < _DEEPEST:
         if isinstance(value, (tuple, list)):
@@ -213,7 +209,11 @@ def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN4
 def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:  # noqa: ANN401
     """A value with a view in the place of each tensor that has a gradient."""
     if isinstance(value, torch.Tensor):
-        if not value.requires_grad or not is_plain(value):
+        if (
+            not value.requires_grad
+            or type(value) not in _PLAIN
+            or value.layout is not torch.strided
+        ):
             return value
         view = value.view_as(value)
         watch(view, place)
@@ -228,11 +228,6 @@ def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:  # noqa: AN
     if type(value) is dict:
         return {k: _viewed(each, f"{place}/:{k}", watch, depth + 1) for k, each in value.items()}
     return value
-
-
-def is_plain(value: torch.Tensor) -> bool:
-    """Whether the operators can read a tensor: there are none for sparse and nested ones."""
-    return type(value) in _PLAIN and value.layout is torch.strided and not value.is_nested
 
 
 def _is_one_of(value: Any, others: tuple[Any, ...]) -> bool:  # noqa: ANN401
