@@ -50,7 +50,7 @@ SENTENCES = {
     "missing_replaced": "the benchmark run calls {names} where the problem run calls {instead}",
     "extra_inside": "in it the problem run calls {names}",
     "missing_inside": "in it the benchmark run calls {names}",
-    "heals": "all that the step puts out agrees: this is another way to the same result",
+    "heals": "all that comes of it agrees in the end: this is another way to the same result",
     "calls_beside": "at the same line one run alone calls {names}",
     "in_place_of": "in their place the other run calls {names}",  # of earlier releases
     "input_differs": "{value} differs (score {score:.2f}), and no recorded call before it "

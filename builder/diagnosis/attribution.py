@@ -83,7 +83,10 @@ class _Attribution:
         prints = (self.ledger.producers.prints, self.ledger.benchmark_producers.prints)
         seen = self.sightings.listed(prints, self._maker)
         walked = self.ledger.walked(late)
-        heals = Healing(self.facts, self.naming.flows[0]).heals(walked.findings)
+        healing = Healing(self.facts, self.naming.flows)
+        heals = healing.heals(walked.findings)
+        for finding in walked.findings:
+            finding.heals_by_itself = healing.heals_by_itself(finding)
         return replace(walked, sightings=seen, heals=heals)
 
     def _count_gradients(self) -> None:

@@ -34,7 +34,8 @@ class Finding:
     A weak one differs without effect on what comes after and explains nothing else. `inherits`
     holds the fingerprints of the differing parameters or inputs, which an earlier step may have
     left behind. `order` is the place of the node in the problem side's execution order (for a call
-    that only the benchmark makes: the place of the first node it affects).
+    that only the benchmark makes: the place of the first node it affects). It `heals_by_itself`
+    where all that it changes comes to agree again in its step, whatever other findings leave.
     """
 
     kind: FindingKind
@@ -48,6 +49,7 @@ class Finding:
     carriers: list[TreeNode] = field(default_factory=list)
     is_weak: bool = False
     inherits: frozenset[Hashable] = frozenset()
+    heals_by_itself: bool = False
 
     @property
     def introduced(self) -> float | None:

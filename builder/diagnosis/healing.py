@@ -13,6 +13,7 @@ from builder.diagnosis.end_results import EndResults
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.own_healing import OwnHealing
 from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import Flow
 from builder.match.step_phases import phase_of
@@ -23,19 +24,24 @@ _WAYS = frozenset(("introduced", "argument_differs", "input_differs"))
 
 
 class Healing:
-    """What of one compared step is there when it has ended; `flow` is that of the problem run."""
+    """What of one compared step is there when it has ended; `flows` are those of both runs."""
 
-    def __init__(self, facts: Facts, flow: Flow) -> None:
+    def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
         self._facts, self._known = facts, facts.known
         self._stated = facts.comparison.stated
         self._tree = facts.comparison.matching.problem
         self._partner = facts.comparison.matching.partner
-        self._ends = EndResults(flow)
+        self._ends = EndResults(flows[0])
+        self._own = OwnHealing(facts, flows, self._agrees)
 
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
         listed = list(findings)
         return bool(listed) and all(map(self._passes, listed)) and self._results_agree()
+
+    def heals_by_itself(self, finding: Finding) -> bool:
+        """Whether nothing is left of one finding, though others may leave something."""
+        return self._passes(finding) and self._own.heals(finding)
 
     def _results_agree(self) -> bool:
         """Whether every result agrees; one that cannot be compared does not."""

@@ -15,15 +15,14 @@ def with_healed(
 ) -> list[StoredFinding]:
     """The findings in their order, those that heal with that reason and behind all others.
 
-    A finding heals where nothing is left of it when its step has ended, on any rank, and where the
-    same holds of every step behind it: what a step leaves unseen would show there.
+    A finding heals where nothing is left of any when its step has ended, on any rank, and where the
+    same holds of every step behind it: what a step leaves unseen would show there. By itself it
+    heals where all that follows from it was seen to agree again, at each of its places.
     """
     left = _last_that_stays(listed, outcomes)
-    return [finding for finding in listed if finding.step <= left] + [
-        replace(finding, reasons=[*finding.reasons, {"code": "heals"}])
-        for finding in listed
-        if finding.step > left
-    ]
+    stays = [f for f in listed if f.step <= left and not f.heals_by_itself]
+    heals = [f for f in listed if f.step > left or f.heals_by_itself]
+    return stays + [replace(f, reasons=[*f.reasons, {"code": "heals"}]) for f in heals]
 
 
 def _last_that_stays(listed: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> float:

@@ -163,7 +163,9 @@ def _spot_of(finding: StoredFinding) -> _Spot:
 def _one_cause(group: Sequence[StoredFinding], seen: _Seen) -> StoredFinding:
     """The first finding of a cause, with all of its places and all that they explain."""
     explained = sum(finding.propagated_to for finding in group)
-    return replace(group[0], places=seen.places(group), propagated_to=explained)
+    heals = all(finding.heals_by_itself for finding in group)
+    places = seen.places(group)
+    return replace(group[0], places=places, propagated_to=explained, heals_by_itself=heals)
 
 
 def _sides(outcomes: Sequence[PairOutcome]) -> int:

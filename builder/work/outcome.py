@@ -38,6 +38,7 @@ class StoredFinding:
     line: str | None = None
     kinds: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    heals_by_itself: bool = False
 
     @property
     def heals(self) -> bool:

@@ -311,4 +311,5 @@ def _stored(
         inherits=finding.inherits,
         line=source_line(side.tree, finding.node),
         kinds=kinds_of(side.tree, finding),
+        heals_by_itself=finding.heals_by_itself,
     )

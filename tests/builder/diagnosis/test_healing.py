@@ -36,18 +36,22 @@ class Mixer(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, way: Way) -> None:
+    """A mixer, and beside it a branch that scales what it adds to the loss."""
+
+    def __init__(self, way: Way, scale: float = 1.0) -> None:
         super().__init__()
         self.mixer, self.head = Mixer(way), nn.Linear(WIDTH, 4)
+        self.beside, self.scale = nn.Linear(WIDTH, 4), scale
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.sum(self.head(self.mixer(x)).square())
+        loss = torch.sum(self.head(self.mixer(x)).square())
+        return loss + torch.mul(self.beside(x), self.scale).sin().sum()
 
 
-def recorded(path: Path, way: Way) -> Path:
+def recorded(path: Path, way: Way, scale: float = 1.0, rate: float = 1e-2) -> Path:
     seed_all()
-    model = Model(way)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    model = Model(way, scale)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     debugger = PrecisionDebugger(level="mix", dump_path=str(path))
     for _ in range(STEPS):
         with debugger.recording(model):
@@ -58,8 +62,8 @@ def recorded(path: Path, way: Way) -> Path:
     return path
 
 
-def compared(tmp_path: Path, problem: Way, benchmark: Way) -> BuildResult:
-    runs = recorded(tmp_path / "p", problem), recorded(tmp_path / "b", benchmark)
+def compared(tmp_path: Path, problem: Way, benchmark: Way, **fault: float) -> BuildResult:
+    runs = recorded(tmp_path / "p", problem, **fault), recorded(tmp_path / "b", benchmark)
     return builder.build(*runs, tmp_path / "o", BuildOptions(workers=1))
 
 
@@ -182,4 +186,38 @@ def test_a_fault_elsewhere_leaves_no_finding_healed(tmp_path: Path) -> None:
 
     found = codes(compared(tmp_path, wrong, right))
     assert any("argument_differs" in each for each in found)
+    assert not any("heals" in each for each in found)
+
+
+FAULTS = {"in the optimizer": {"rate": 5e-2}, "in a branch beside": {"scale": 1.5}}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("one", "other"), WAYS[1:], ids=lambda way: str(way.__name__))
+def test_a_fault_elsewhere_leaves_another_way_healed_and_last(
+    tmp_path: Path, one: Way, other: Way, fault: dict[str, float]
+) -> None:
+    found = codes(compared(tmp_path, other, one, **fault))
+    heals = ["heals" in each for each in found]
+    assert any(heals) and not all(heals)
+    assert heals == sorted(heals)
+    assert "argument_differs" in found[0]
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(
+    ("problem", "benchmark"),
+    [
+        (counting(0.5), counting(0.9)),
+        (keeping(2.0), keeping(3.0)),
+        (near(1e-3), near(1e-6)),
+        (passing_back(2.0), passing_back(1.5)),
+    ],
+    ids=["state", "unread", "near", "gradient"],
+)
+def test_what_stays_does_not_heal_beside_a_fault_either(
+    tmp_path: Path, problem: Way, benchmark: Way, fault: dict[str, float]
+) -> None:
+    found = codes(compared(tmp_path, problem, benchmark, **fault))
+    assert found
     assert not any("heals" in each for each in found)

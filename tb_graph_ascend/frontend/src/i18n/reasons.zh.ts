@@ -50,7 +50,7 @@ export const reasonsZh: Record<string, string> = {
   missing_replaced: "标杆侧调用 {{names}}，而问题侧在同一位置调用 {{instead}}",
   extra_inside: "其中问题侧调用 {{names}}",
   missing_inside: "其中标杆侧调用 {{names}}",
-  heals: "该步最终产出的全部数值一致：这只是得到相同结果的另一种算法",
+  heals: "由它而来的差异最终全部消失：这只是得到相同结果的另一种算法",
   calls_beside: "同一行代码中只有一侧调用 {{names}}",
   in_place_of: "另一侧在同一位置执行的是：{{names}}",
   input_differs: "{{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",

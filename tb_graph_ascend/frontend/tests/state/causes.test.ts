@@ -269,7 +269,7 @@ describe("beginsText", () => {
     const healing = (module: string | null) => ({ module, finding: { reasons, node: {} } }) as unknown as Cause;
     expect(beginsText(t, healing("head"))).toBe("Both runs come to the same result; head gets there another way");
     expect(beginsText(t, healing(null))).toMatch(/^Both runs come to the same result; calls in DefaultModel itself/);
-    expect(causeText(t, healing("head"))).toBe("only the benchmark run calls clamp #0; all that the step puts out agrees: this is another way to the same result");
+    expect(causeText(t, healing("head"))).toBe("only the benchmark run calls clamp #0; all that comes of it agrees in the end: this is another way to the same result");
   });
 });
 

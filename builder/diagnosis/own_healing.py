@@ -1,0 +1,163 @@
+"""Whether what follows from one finding comes to agree again, whatever other findings there are.
+
+All that it changes is followed from call to call. It heals where every way ends in a call that puts
+out the same as its partner, and where the gradients of all that was read on these ways agree. What
+cannot be followed, or differs for another reason as well, does not heal: of two causes of one
+difference nothing tells that one of them is none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Finding
+from builder.diagnosis.structure import scope_of
+from builder.flow.feeding import NOWHERE, Flow
+from builder.match.step_phases import phase_of
+from builder.match.tree import TreeNode, subtree
+
+Agrees = Callable[[int], bool]
+
+
+class OwnHealing:
+    """Follows findings along the flow of both runs; `agrees` tells of a row whether it does."""
+
+    def __init__(self, facts: Facts, flows: tuple[Flow, Flow], agrees: Agrees) -> None:
+        self._facts, self._known, self._agrees = facts, facts.known, agrees
+        self._matching = facts.comparison.matching
+        self._flows = flows
+
+    @cached_property
+    def _sides(self) -> tuple[_Edges, _Edges]:
+        """The edges of both runs; most steps have no finding to ask for."""
+        return _Edges(self._flows[0]), _Edges(self._flows[1])
+
+    def heals(self, finding: Finding) -> bool:
+        """Whether all ways from a finding end in agreement, forward and backward."""
+        region = self._region(finding)
+        if not region:
+            return False
+        if self._all_gradients_agree:
+            return True
+        makers = self._fed(region)
+        return makers is not None and all(map(self._gradients_agree, makers))
+
+    @cached_property
+    def _all_gradients_agree(self) -> bool:
+        """Whether there are no gradients, or those of all parameters agree."""
+        backward = [n for n in self._matching.problem.in_order if n.direction == "backward"]
+        held = [node for node in backward if node.holds_gradients]
+        rows = [row for node in held for row in self._known.outputs(node)]
+        known = all(node in self._matching.partner for node in held)
+        return not backward or (bool(rows) and known and all(map(self._agrees, rows)))
+
+    def _region(self, finding: Finding) -> set[TreeNode]:
+        """The calls of the problem that differ because of a finding; empty where a way is lost."""
+        ours = [] if finding.side == "benchmark" else [*subtree(finding.node)]
+        pending = [n for n in (*ours, *finding.carriers) if _computes(n)]
+        region: set[TreeNode] = set()
+        while pending:
+            node = pending.pop()
+            if node in region:
+                continue
+            region.add(node)
+            for value in self._apart(node):
+                readers = [r for r in self._sides[0].readers.get(value, ()) if _computes(r)]
+                if not readers:
+                    return set()  # it ends here, or nobody knows where it goes
+                pending += readers
+        return region
+
+    def _apart(self, node: TreeNode) -> Iterable[int]:
+        """The values that a call puts out otherwise, or of which nothing tells."""
+        keys = self._matching.problem.dump.values.keys
+        agreeing = set()
+        if node in self._matching.partner:
+            rows = (row for row in self._known.outputs(node) if self._agrees(row))
+            agreeing = set(self._facts.problem_values(list(rows)))
+        made = (value for value in range(*node.values) if keys[value].startswith("output"))
+        return (value for value in made if value not in agreeing)
+
+    def _fed(self, region: set[TreeNode]) -> set[TreeNode] | None:
+        """The matched calls of which these, or calls of the benchmark alone, read anything.
+
+        With the modules around, whose parameters may be read. None where a maker of something that
+        wants a gradient is not known.
+        """
+        partner, in_order = self._matching.partner, self._matching.benchmark.in_order
+        alone = {node for node in in_order if node not in partner and _computes(node)}
+        fed: set[TreeNode] = set()
+        for edges, calls in zip(self._sides, (region, alone), strict=True):
+            if any(edges.has_strange(node) for node in calls):
+                return None
+            made = {maker for node in calls for maker in edges.makers.get(node, ())}
+            around = {scope for node in calls if (scope := scope_of(node)) is not None}
+            fed |= {partner.get(node, node) if calls is alone else node for node in made - alone}
+            fed |= {partner[scope] for scope in around if scope in partner and calls is alone}
+            fed |= around if calls is region else set()
+        fed -= region
+        return fed if all(node in partner for node in fed if node.kind == "api") else None
+
+    def _gradients_agree(self, node: TreeNode) -> bool:
+        """Whether what flows back into a call, and into parameters of a module, agrees."""
+        if node.kind == "module":
+            rows = [r for held in self._held.get(node, ()) for r in self._known.outputs(held)]
+            return all(map(self._agrees, rows))
+        if node.backward is None:
+            return not _wants_gradient(self._facts, node)
+        rows = self._known.inputs(node.backward)
+        return bool(rows) and all(map(self._agrees, rows))
+
+    @cached_property
+    def _held(self) -> dict[TreeNode, list[TreeNode]]:
+        """The nodes of gradients of parameters by the forward call of their module."""
+        held: dict[TreeNode, list[TreeNode]] = defaultdict(list)
+        for node in self._matching.problem.in_order:
+            if node.holds_gradients and node.forward is not None:
+                held[node.forward].append(node)
+        return held
+
+
+class _Edges:
+    """Who reads a value of one run, and whose values a call reads."""
+
+    def __init__(self, flow: Flow) -> None:
+        in_order = flow.tree.in_order
+        self.readers: dict[int, list[TreeNode]] = defaultdict(list)
+        self.makers: dict[TreeNode, list[TreeNode]] = defaultdict(list)
+        self._values = flow.tree.dump.values
+        self._known: set[int] = set()
+        columns = (flow.value, flow.consumer, flow.producer, flow.output)
+        edges = zip(*(column.tolist() for column in columns), strict=True)
+        for value, consumer, producer, output in edges:
+            if output != NOWHERE:
+                self.readers[output].append(in_order[consumer])
+            if producer != NOWHERE:
+                self._known.add(value)
+                self.makers[in_order[consumer]].append(in_order[producer])
+
+    def has_strange(self, node: TreeNode) -> bool:
+        """Whether a call reads a tensor that wants a gradient and that no recorded call made."""
+        keys, records = self._values.keys, self._values.records
+        read = (v for v in range(*node.values) if not keys[v].startswith("output"))
+        return any(
+            records[value].dtype is not None
+            and records[value].requires_grad is not False
+            and value not in self._known
+            for value in read
+        )
+
+
+def _computes(node: TreeNode) -> bool:
+    """Whether a node is a call of the forward pass, and no module around calls."""
+    is_call = node.kind == "api" or (node.kind == "module" and not node.children)
+    return is_call and node.direction == "forward" and phase_of(node) == "forward"
+
+
+def _wants_gradient(facts: Facts, node: TreeNode) -> bool:
+    """Whether any output of a call is part of what gradients are computed of."""
+    is_output = facts.comparison.is_output
+    return any(is_output[r] and facts.ours[r].requires_grad is not False for r in facts.rows(node))
