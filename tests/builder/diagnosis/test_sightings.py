@@ -43,8 +43,8 @@ def without(path: Path, what: Literal["stack", "sketch"]) -> None:
 
 GATE = ("rewired", "Tensor.__mul__", CALLS)
 SCALE = ("missing_calls", "Tensor.__mul__", CALLS * HEADS)
-MASK = ("unrecorded_differs", "Tensor.masked_fill", CALLS)
-SLOPE = ("input_differs", "Tensor.__add__", CALLS)
+MASK = ("argument_differs", "Tensor.triu", CALLS)
+SLOPE = ("argument_differs", "Torch.linspace", CALLS)
 DROPOUT = ("argument_differs", "Functional.dropout", CALLS)
 CAST = ("precision_differs", "Functional.linear", CALLS)
 DETACH = ("extra_calls", "Tensor.detach", CALLS)
