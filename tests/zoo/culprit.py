@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format import (
+    CONSTRUCT_FILE,
+    DUMP_FILE,
+    FLOW_FILE,
+    EntryName,
+    NameSyntaxError,
+    parse_entry,
+)
 from tests.zoo.fault import Place
 
 Found = tuple[int, str]
@@ -17,10 +24,11 @@ COLLECTIONS = ("optimizer", "clip_grad")
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One step of one side: parent by entry, and the entries that have values."""
+    """One step of one side: parent by entry, what has values, the calls of flow.json alone."""
 
     parents: dict[str, str | None]
     valued: frozenset[str]
+    unlisted: frozenset[str] = frozenset()
 
 
 def right_answers(places: Sequence[Place], problem: Path, benchmark: Path) -> set[Found]:
@@ -49,7 +57,9 @@ def _names(places: Sequence[Place], recording: Recording) -> set[str]:
         containing = [place for place in places if place.api not in (None, "parameters_grad")]
         for place in containing:
             modules |= set(_modules(Place(place.path, direction=place.direction), recording))
-    return calls | modules
+    # The faulty call itself, where it has no place in construct.json.
+    inside = {name for name in recording.unlisted if recording.parents[name] in modules}
+    return calls | modules | inside
 
 
 def _calls(place: Place, recording: Recording) -> list[str]:
@@ -120,5 +130,9 @@ def _read(dump: Path, step: int) -> Recording:
     (folder,) = (dump / f"step{step}").iterdir()
     parents = json.loads((folder / CONSTRUCT_FILE).read_text())
     data = json.loads((folder / DUMP_FILE).read_text())["data"]
+    flow = folder / FLOW_FILE
+    passing = json.loads(flow.read_text()) if flow.exists() else {}
+    parents |= {name: call.get("parent") for name, call in passing.items() if name not in parents}
     plain = {name: p[0] if isinstance(p, list) else p for name, p in parents.items()}
-    return Recording(plain, frozenset(data))
+    unlisted = frozenset(name for name, call in passing.items() if "after" in call)
+    return Recording(plain, frozenset(data), unlisted)

@@ -140,7 +140,7 @@ FAULTS = (
         "causal mask off by one",
         "mask",
         _mask_off_by_one,
-        (*module(_ATTENTION), *call(_ATTENTION, "Tensor.masked_fill")),
+        (*module(_ATTENTION), *call(_ATTENTION, "Tensor.masked_fill", "Torch.triu")),
     ),
     Fault(
         "causal mask missing",
