@@ -9,7 +9,16 @@ from benchmarks.situations.outcomes import Result, is_good
 from benchmarks.situations.run import SPECS
 from benchmarks.situations.situation import SITUATIONS, Situation
 
-_TITLES = ("family", "situation", "differs", "left", "broken", "records", "without numbers")
+_TITLES = (
+    "family",
+    "situation",
+    "differs",
+    "left",
+    "broken",
+    "wrong",
+    "records",
+    "without numbers",
+)
 _MOST_WITHOUT = 0.02
 
 
@@ -17,9 +26,10 @@ def row(situation: Situation, result: Result) -> str:
     """What a situation came to at all levels and tasks, as a line of the table."""
     head = f"| {situation.family} | {situation.name} "
     if isinstance(result, str):
-        return f"{head}| {result} | | | | |"
+        return f"{head}| {result} | | | | | |"
     counts = [
-        sum(len(getattr(each, kind)) for each in result) for kind in ("differs", "left", "broken")
+        sum(len(getattr(each, kind)) for each in result)
+        for kind in ("differs", "left", "broken", "wrong")
     ]
     records = sum(each.records for each in result)
     without = sum(each.without_numbers for each in result)
@@ -43,9 +53,12 @@ def _summary(results: list[tuple[Situation, Result]]) -> str:
         if not situation.without_numbers
     )
     good = sum(is_good(result) for _, result in run)
+    later = sum(situation.later for situation, _ in run)
     return (
-        f"{measured_with_torch()}: {len(run)} of {len(SITUATIONS)} situations were run, "
+        f"{measured_with_torch()}: {len(run)} of {len(SITUATIONS)} situations were run, {later} of "
+        "them written after the code, "
         f"{good} of them left no trace at all "
-        f"{len(SPECS)} levels and tasks; {missing:,} of {records:,} records without numbers that "
-        f"have no reason for it ({missing / max(records, 1):.2%}; at most {_MOST_WITHOUT:.0%})."
+        f"by any of {len(SPECS)} ways to follow them; {missing:,} of {records:,} records without "
+        f"numbers that have no reason for it ({missing / max(records, 1):.2%}; at most "
+        f"{_MOST_WITHOUT:.0%})."
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 from builder.compare.comparison import Comparison
@@ -78,23 +78,26 @@ class EndResults:
         if phase_of(node) == "after" or scope_of(node) is not None:
             return False
         # A module's gradients were made inside it, and nobody outside it may have read them.
-        return node.kind == "module" or bool(self.unread(node))
+        return node.kind == "module" or self.has_unread(node)
 
-    def unread(self, node: TreeNode) -> list[int]:
-        """The values that a node puts out and no recorded call reads."""
-        keys = self.tree.dump.values.keys
-        made = (value for value in range(*node.values) if keys[value].startswith("output"))
-        return [value for value in made if value not in self._read]
+    def has_unread(self, node: TreeNode) -> bool:
+        """Whether a node puts out a value that no recorded call reads."""
+        return any(map(self.is_unread, range(*node.values)))
+
+    def is_unread(self, value: int) -> bool:
+        """Whether a value of the run's dump is put out and read by no recorded call."""
+        return value not in self._read and self.tree.dump.values.keys[value].startswith("output")
 
 
 def _differing(comparison: Comparison, ends: EndResults) -> Iterator[EndResult]:
     nodes, in_order = comparison.pairs.node.tolist(), comparison.matching.problem.in_order
     values = comparison.pairs.problem.tolist()
+    held = cache(ends.holds)  # a node is asked of for each value that it puts out
     for row in (comparison.is_output & (comparison.stated > 0)).nonzero()[0].tolist():
         node = in_order[nodes[row]]
-        if not ends.holds(node) or (node.direction == "backward" and not node.holds_gradients):
+        if not held(node) or (node.direction == "backward" and not node.holds_gradients):
             continue
-        if node.kind == "api" and values[row] not in ends.unread(node):
+        if node.kind == "api" and not ends.is_unread(values[row]):
             continue
         yield EndResult(
             name=node.name,

@@ -75,8 +75,7 @@ class Healing:
             return False
         if scope_of(node) is None and phase_of(node) == "forward":
             return False
-        unread = self._ends.unread(node)
         if node not in self._partner:
-            return bool(unread)
+            return self._ends.has_unread(node)
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
-        return any(self._facts.value_pair(row)[0] in unread for row in apart)
+        return any(self._ends.is_unread(self._facts.value_pair(row)[0]) for row in apart)

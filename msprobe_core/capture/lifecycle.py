@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.config.slices import Slice, is_schedule, slice_of_request
 from msprobe_core.errors import ConfigError, LifecycleError
+from msprobe_core.format.layout import parse_step_dir
 from msprobe_core.report import say
 from msprobe_core.writer.rank_dir import rename_to_rank
 
@@ -35,7 +36,7 @@ class Service:
         self._step = 0
         self._rank_id: int | None = None
         self._recorder: StepRecorder | None = None
-        self._unranked: list[Path] = []
+        self._unranked: dict[tuple[Path, str], tuple[int, int]] = {}
         self._ended = self._said_forked = False
         self._stacks = StackBook()
         self._seen = _Seen()
@@ -150,7 +151,7 @@ class Service:
 
         Without an open step the copy may record steps of its own.
         """
-        self._unranked = []
+        self._unranked = {}
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             self._ended = self._said_forked = True
@@ -249,16 +250,30 @@ class Service:
     def _name_by_rank(self, directory: Path) -> None:
         """Rename `proc<pid>` folders once the rank is known, so that a run stays together."""
         if directory.name.startswith("proc"):
-            self._unranked.append(directory)
+            self._note_unranked(directory)
         rank = self._rank()
         if rank is None:
             return
-        for each in self._unranked:
+        for each in self._unranked_folders():
             try:
                 rename_to_rank(each, rank)
             except OSError as error:
                 say(f"{each}: cannot be renamed to rank{rank} ({error.strerror or error})")
-        self._unranked = []
+        self._unranked = {}
+
+    def _note_unranked(self, directory: Path) -> None:
+        """Keep the first and last step of each place: a run without a rank may make millions."""
+        step = parse_step_dir(directory.parent.name)
+        if step is None:
+            return
+        place = directory.parent.parent, directory.name
+        first, last = self._unranked.get(place, (step, step))
+        self._unranked[place] = min(first, step), max(last, step)
+
+    def _unranked_folders(self) -> Iterator[Path]:
+        for (root, name), (first, last) in self._unranked.items():
+            folders = (root / f"step{step}" / name for step in range(first, last + 1))
+            yield from (folder for folder in folders if folder.is_dir())
 
 
 def _here() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -11,24 +10,17 @@ from typing import Any
 import torch
 from torch import nn
 
-from msprobe.pytorch.monitor.known_names import say_unknown
+from msprobe.core.monitor_v2.monitor_config import read_config
 from msprobe.pytorch.monitor.monitor_tables import Tables
 from msprobe.pytorch.monitor.safely import safely
 from msprobe.pytorch.monitor.statistics import OPS, measure
 from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
-from msprobe_core.errors import ConfigError
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
 from msprobe_core.torch.gradients.steps import Step, around_step
 from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
 from msprobe_core.torch.rank import current_rank
 
-_FIELDS = (
-    *("framework", "output_dir", "rank", "start_step", "stop_step", "step_interval"),
-    *("collect_times", "step_count_per_record", "format", "patch_optimizer_step"),
-    *("async_write", "monitors"),
-)
-_MONITORS = ("module", "weight_grad", "optimizer", "param", "cc")
 _DEFAULT_OPS = ("min", "max", "mean", "norm", "nans")
 _STAGE = -1  # a single model, as its tables have always said
 
@@ -38,18 +30,12 @@ class TrainerMonitorV2:
 
     def __init__(self, path: str | Path, fr: str | None = None) -> None:
         del fr  # PyTorch is what a model says itself
-        try:
-            self.config: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{path}: {error}", "give a JSON file of the monitor") from error
-        say_unknown(path, "field", self.config, _FIELDS)
-        say_unknown(path, "monitor", self.config.get("monitors", {}), _MONITORS)
-        if self.config.get("format", "csv") != "csv":
-            raise ValueError(f"{path}: format {self.config['format']!r}; csv is what there is")
+        self.config: Mapping[str, Any] = read_config(path)
         self._step = 0
         self._tables: dict[str, Tables] = {}
         self._ends: list[Callable[[], None]] = []
         self._patched = self._left = False
+        self._all_named: list[tuple[str, nn.Parameter]] = []
         self._hooks: ModuleHooks | None = None
 
     def start(
@@ -63,7 +49,7 @@ class TrainerMonitorV2:
         if wanted and (current_rank() or 0) not in wanted:
             return
         named = [] if model is None else list(model.named_parameters())
-        self._named = [(name, p) for name, p in named if p.requires_grad]
+        self._all_named = named
         self._optimizer = optimizer
         told = self._of("weight_grad")
         self._micro = int(
@@ -115,6 +101,11 @@ class TrainerMonitorV2:
     def _take_module(self, kind: str, name: str, micro: int, tensor: torch.Tensor) -> None:
         del micro
         self._take("module", name, "forward" if kind == "actv" else "backward", tensor)
+
+    @property
+    def _named(self) -> list[tuple[str, nn.Parameter]]:
+        """The parameters that are trained now: some may be unfrozen later."""
+        return [(name, p) for name, p in self._all_named if p.requires_grad]
 
     def _takes(self, step: Step) -> None:
         self._before(step.optimizer)

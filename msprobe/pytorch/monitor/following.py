@@ -27,7 +27,8 @@ class Following:
         self, settings: MonitorSettings, parts: Sequence[nn.Module], micro: int, take: Take
     ) -> None:
         self._settings, self._micro, self._take = settings, micro, take
-        self._named: list[tuple[int, str, torch.Tensor]] = []
+        self._all_named: list[tuple[int, str, torch.Tensor]] = []
+        self._hooked: set[int] = set()
         self._hooks: list[ModuleHooks] = []
         self._ends: list[Callable[[], None]] = []
         self._calls: dict[tuple[int, str], int] = {}
@@ -43,9 +44,15 @@ class Following:
             )
             self._ends.append(self.collectives.close)
 
+    @property
+    def _named(self) -> list[tuple[int, str, torch.Tensor]]:
+        """The parameters that are trained now: some may be unfrozen later."""
+        return [each for each in self._all_named if each[2].requires_grad]
+
     def before_step(self, optimizer: object) -> None:
         """Measure gradients as the optimizer takes them, and weights before it changes them."""
         scaling = scaling_of(optimizer)
+        self._watch_unreduced()
         for stage, name, parameter in self._named:
             gradient = gradient_of(parameter)
             if gradient is not None:
@@ -82,12 +89,9 @@ class Following:
     def _follow_part(self, stage: int, model: nn.Module) -> None:
         settings, targets = self._settings, tuple(self._settings.targets)
         for name, parameter in model.named_parameters():
-            if parameter.requires_grad and (not targets or name.startswith(targets)):
-                self._named.append((stage, self._shown(name), parameter))
-                if settings.wg_distribution:
-                    take = self._unreduced(stage, self._shown(name))
-                    handle = parameter.register_post_accumulate_grad_hook(take)
-                    self._ends.append(handle.remove)
+            if not targets or name.startswith(targets):
+                self._all_named.append((stage, self._shown(name), parameter))
+        self._watch_unreduced()
         every = not targets or settings.all_xy
 
         def chosen(name: str) -> bool:
@@ -99,6 +103,14 @@ class Following:
             self.structure.follow(stage, model)
         if self.callers is not None:
             self.callers.follow(stage, model)
+
+    def _watch_unreduced(self) -> None:
+        """Measure gradients as they come, of the parameters that are trained by now."""
+        for stage, name, parameter in self._named if self._settings.wg_distribution else ():
+            if id(parameter) not in self._hooked:
+                self._hooked.add(id(parameter))
+                take = self._unreduced(stage, name)
+                self._ends.append(parameter.register_post_accumulate_grad_hook(take).remove)
 
     def _module_hooks(
         self, stage: int, model: nn.Module, chosen: Callable[[str], bool]

@@ -26,8 +26,16 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "list": (list,),
     "dict": (dict,),
 }
-_COUNTS = {"start_step": 0, "step_interval": 1, "collect_times": 1, "step_count_per_record": 1}
-"""Numbers of steps, and the least that each may be."""
+_COUNTS = {
+    "start_step": 0,
+    "step_interval": 1,
+    "collect_times": 1,
+    "step_count_per_record": 1,
+    "ndigits": 0,
+}
+"""Numbers, and the least that each may be."""
+_MOST_DIGITS = 17
+"""So many tell every number of 64 bits from all others."""
 COLLECTIVE_FIELDS = ("enable", "cc_codeline", "cc_pre_hook", "cc_log_only")
 
 
@@ -126,10 +134,13 @@ def _check_collectives(path: str | Path, given: Mapping[str, Any]) -> None:
 
 
 def _check_numbers(path: str | Path, given: dict[str, Any]) -> None:
-    """Numbers of steps that are too small are said and left at their default."""
+    """Numbers that are too small are said and left at their default; digits end somewhere."""
     for name, least in _COUNTS.items():
         if given.get(name, least) < least:
             say(f"{path}: {name} is {given.pop(name)}, less than {least}; the default is taken")
+    if given.get("ndigits", 0) > _MOST_DIGITS:
+        say(f"{path}: ndigits is {given['ndigits']}; {_MOST_DIGITS} are written, which are all")
+        given["ndigits"] = _MOST_DIGITS
 
 
 def _check_type(path: str | Path, name: str, value: object, wanted: str) -> None:

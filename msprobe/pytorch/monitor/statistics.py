@@ -15,6 +15,8 @@ def measure(tensor: torch.Tensor, ops: Sequence[str], eps: float) -> list[object
     What a tensor has no number for (an empty one, the id of more than one element) is NaN.
     """
     local = getattr(tensor, "to_local", lambda: tensor)().detach()
+    if local.layout is not torch.strided:  # what is not stored of a sparse gradient is zero
+        local = local.to_dense()
     return [_one(local, op, eps) for op in ops]
 
 

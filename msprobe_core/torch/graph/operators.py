@@ -35,6 +35,15 @@ _PLACED = {
 }
 NAMESPACE = "msprobe"
 _KEYS = ("CPU", "CUDA", "PrivateUse1")  # the last is where torch_npu registers its devices
+# Tensors of these layouts pass unrecorded, outside of graphs and in them.
+_WITHOUT_ELEMENTS = (
+    *(
+        f"{layout}{device}"
+        for layout in ("Sparse", "SparseCsr", "NestedTensor")
+        for device in _KEYS
+    ),
+    "AutogradNestedTensor",
+)
 
 
 IS_SUPPORTED = hasattr(torch.library, "_register_effectful_op")
@@ -187,12 +196,13 @@ def _define(library: torch.library.Library, name: str, schema: str, run: Any) ->
     library.define(schema)
     for key in _KEYS:
         library.impl(name, run, key)
-    library.impl(name, _nothing, "Meta")
+    for key in ("Meta", *_WITHOUT_ELEMENTS):
+        library.impl(name, _nothing, key)
     torch.library.register_vmap(f"{NAMESPACE}::{name}", _not_batched, lib=library)
 
 
 def _nothing(*_: object) -> None:
-    """Shapes alone: there is nothing to record."""
+    """There is nothing to record: shapes alone, or rows and blocks that are no one tensor."""
 
 
 def _not_batched(*_: object) -> tuple[None, None]:

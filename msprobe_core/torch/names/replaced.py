@@ -12,7 +12,14 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodDescriptorType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+)
 from typing import Any
 
 import torch
@@ -110,8 +117,8 @@ class Originals:
 
     def of(self, function: Function, frame: FrameType) -> Function:
         """The function that runs: `function` itself, or torch's own that it replaces."""
-        if id(function) in self._trusted:
-            return function
+        if id(function) in self._trusted or type(function) is MethodWrapperType:
+            return function  # `Tensor.grad.__get__` is made anew for each call
         if is_torchs_own(function):
             return self._trust(function)
         if frame.f_code is _RELAY and frame.f_back is not None:

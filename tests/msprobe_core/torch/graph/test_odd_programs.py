@@ -1,0 +1,119 @@
+"""Graph mode on programs with branches, leaves that modules return, and odd tensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from msprobe_core import PrecisionDebugger
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+Make = Callable[[str], PrecisionDebugger]
+
+
+@pytest.fixture
+def debugger(tmp_path: Path) -> Iterator[Make]:
+    def make(level: str) -> PrecisionDebugger:
+        config = tmp_path / "config.json"
+        where = {"dump_path": str(tmp_path / "dump"), "level": level, "capture": "graph"}
+        config.write_text(json.dumps(where))
+        return PrecisionDebugger(config_path=config)
+
+    torch._dynamo.reset()
+    yield make
+    if PrecisionDebugger.current is not None:
+        PrecisionDebugger.current.close()
+    torch._dynamo.reset()
+
+
+class Branching(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.one, self.other = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        result: Tensor = torch.cond(x.sum() > 0, self.one, self.other, (x,))
+        return result
+
+
+class Prompt(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forward(self) -> Tensor:
+        return self.weight
+
+
+class Prompted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.prompt, self.head = Prompt(), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.head(x + self.prompt())
+        return result
+
+
+def stepped(model: nn.Module, backend: str, debugger: PrecisionDebugger | None) -> list[Tensor]:
+    run = model if backend == "none" else torch.compile(model, backend=backend)
+    found = []
+    for _ in range(3):
+        model.zero_grad()
+        if debugger is not None:
+            debugger.start(model)
+        out = run(torch.ones(2, 4))
+        out.sum().backward()
+        if debugger is not None:
+            debugger.stop()
+            debugger.step()
+        found += [out.detach().clone()]
+        found += [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    return found
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_branch_over_modules_runs_as_alone(level: str, debugger: Make, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = Branching()
+    alone = stepped(model, "aot_eager", None)
+    torch._dynamo.reset()
+    target = debugger(level)
+    recorded = stepped(model, "aot_eager", target)
+    target.close()
+    assert all(a.equal(b) for a, b in zip(alone, recorded, strict=True))
+    dump = next((tmp_path / "dump").glob("step1/*/dump.json")).read_text()
+    assert "Module.first.Linear.forward.0" in dump
+
+
+@pytest.mark.parametrize("backend", ["none", "eager", "aot_eager"])
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_leaf_keeps_no_hook(level: str, backend: str, debugger: Make, tmp_path: Path) -> None:
+    model = Prompted()
+    target = debugger(level)
+    expected = stepped(model, backend, target)
+    assert not model.prompt.weight._backward_hooks
+    target.close()
+    entry = json.loads(next((tmp_path / "dump").glob("step2/*/dump.json")).read_text())["data"]
+    gradient = entry["Module.prompt.Prompt.backward.0"]["input"][0]
+    assert gradient["Norm"] == pytest.approx(expected[-3].double().norm().item(), rel=1e-6)
+
+
+def test_sparse_gradients_and_nested_tensors_pass(debugger: Make) -> None:
+    model = nn.Sequential(nn.Embedding(4, 4, sparse=True), nn.Linear(4, 4))
+    target = debugger("L0")
+    target.start(model)
+    model(torch.tensor([1, 1])).sum().backward()
+    with torch.no_grad():
+        rows = model[1](torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(1, 4)]))
+    target.stop()
+    target.step()
+    target.close()
+    assert model[0].weight.grad.is_sparse  # type: ignore[union-attr,operator]
+    assert rows.is_nested
