@@ -183,8 +183,12 @@ class TrainerMon:
             ["vpp_stage", "name", "step", *([] if micro is None else ["micro_step"]), *self.ops],
         )
         by_name = self._rows.setdefault(kind, {})
-        # What comes last stands last: a module's gradients are complete then.
-        by_name[name] = [*by_name.pop(name, []), [*place, *numbers]]
+        row = [*place, *numbers]
+        if kind == "actv_grad":
+            # What comes last stands last: a module's gradients are complete then.
+            by_name[name] = [*by_name.pop(name, []), row]
+        else:
+            by_name.setdefault(name, []).append(row)
         if self._rules.rules:
             measured = Place(_TAGGED.get(kind, kind), name, stage, self._step, micro)
             self._rules.look(measured, dict(zip(self.ops, numbers, strict=True)))

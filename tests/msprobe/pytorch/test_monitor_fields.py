@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,19 @@ def test_each_module_is_told_with_its_callers(train: Any) -> None:
     assert "loss = F.cross_entropy(self.net(ids)" in rows[-1][1]
 
 
+def _alert(facts: dict[str, Any]) -> tuple[str, int, str]:
+    return facts["tag_name"], facts["step"], facts["message"].split(" reports")[0]
+
+
+def _is_rounding(facts: dict[str, Any]) -> bool:
+    """Whether an alert is of a mean that is zero but for rounding, which processors do unlike.
+
+    The gradients of a softmax add up to zero; those of this training have a size of 1e-3.
+    """
+    current = re.search(r"'mean'\) at step \d+, current value (\S+),", facts["message"])
+    return current is not None and abs(float(current[1])) < 1e-9
+
+
 def test_alerts_are_the_former_ones_without_gradients_that_do_not_exist(
     train: Any,
     capfd: pytest.CaptureFixture[str],
@@ -138,15 +152,12 @@ def test_alerts_are_the_former_ones_without_gradients_that_do_not_exist(
     theirs = json.loads(gzip.decompress((SAMPLES / "anomaly.json.gz").read_bytes()))
     absent = ("0:.input", "0:emb.input")
     wanted = {
-        (facts["tag_name"], facts["step"], facts["message"].split(" reports")[0])
+        _alert(facts)
         for facts in theirs.values()
         if not (facts["tag_name"].startswith(absent) and "actv_grad" in facts["tag_name"])
+        if not _is_rounding(facts)
     }
-    found = {
-        (facts["tag_name"], facts["step"], facts["message"].split(" reports")[0])
-        for facts in own.values()
-    }
-    assert found == wanted
+    assert {_alert(facts) for facts in own.values() if not _is_rounding(facts)} == wanted
     shared = [key for key in own if key in theirs]
     assert len(shared) > 20
     assert all(own[key].keys() == theirs[key].keys() for key in shared)
