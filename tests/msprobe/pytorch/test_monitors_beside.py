@@ -17,10 +17,11 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 
 from msprobe.core.monitor_v2.trainer import TrainerMonitorV2
-from msprobe.pytorch import TrainerMon
+from msprobe.pytorch import TrainerMon, Trends
 
 
 class Residual(nn.Module):
@@ -262,3 +263,58 @@ def test_a_forked_child_leaves_the_tables_to_its_parent(monitor: V1 | V2) -> Non
     assert {int(row["step"]) for row in monitor.rows()} == {0, 1}
     outputs = [r for r in monitor.rows() if "fc" in (r.get("name") or r["module_name"])]
     assert len({tuple(row.values()) for row in outputs}) == len(outputs)
+
+
+class Calls(TorchFunctionMode):
+    """A mode of the user's, which notes every call of torch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(getattr(func, "__name__", str(func)))
+        return func(*args, **(kwargs or {}))
+
+
+def calls_seen(net: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:
+    with Calls() as mode:
+        train(net, optimizer)
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    return mode.seen
+
+
+@pytest.mark.parametrize("kind", [InPlace, Net])
+def test_a_mode_of_the_user_sees_what_it_sees_alone(
+    monitor: V1 | V2, kind: type[nn.Module], tmp_path: Path
+) -> None:
+    alone = calls_seen(*made(kind))
+    net, optimizer = made(kind)
+    monitor.start(net, optimizer)
+    followed = calls_seen(net, optimizer)
+    monitor.stop()
+    net, optimizer = made(kind)
+    with Trends(tmp_path / "trends", net, optimizer, activations="all"):
+        by_trends = calls_seen(net, optimizer)
+    assert alone and followed == alone
+    assert by_trends == alone
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(8)),
+        nn.Sequential(nn.Linear(8, 8), torch.nn.Sequential(nn.Flatten(), nn.LazyLinear(32))),
+    ],
+)
+def test_parameters_that_get_their_shape_later_are_followed(
+    monitor: V1 | V2, net: nn.Module
+) -> None:
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    monitor.start(net, optimizer)
+    for _ in range(2):
+        optimizer.zero_grad()
+        net(torch.ones(2, 4, 8)).square().mean().backward()
+        optimizer.step()
+    monitor.stop()
+    assert {int(row["step"]) for row in monitor.rows()} == {0, 1}
