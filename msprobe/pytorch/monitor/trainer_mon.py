@@ -183,12 +183,9 @@ class TrainerMon:
             ["vpp_stage", "name", "step", *([] if micro is None else ["micro_step"]), *self.ops],
         )
         by_name = self._rows.setdefault(kind, {})
-        row = [*place, *numbers]
-        if kind == "actv_grad":
-            # What comes last stands last: a module's gradients are complete then.
-            by_name[name] = [*by_name.pop(name, []), row]
-        else:
-            by_name.setdefault(name, []).append(row)
+        # What comes last stands last: a module's gradients are complete then.
+        rows = by_name.pop(name, []) if kind == "actv_grad" else by_name.get(name, [])
+        by_name[name] = [*rows, [*place, *numbers]]
         if self._rules.rules:
             measured = Place(_TAGGED.get(kind, kind), name, stage, self._step, micro)
             self._rules.look(measured, dict(zip(self.ops, numbers, strict=True)))
