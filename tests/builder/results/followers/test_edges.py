@@ -10,10 +10,10 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
 from tests.builder.dumps import Json, forward, tensor, write_dump
 
 FIRST, SECOND = "Torch.relu.0.forward", "Torch.exp.0.forward"
@@ -65,7 +65,7 @@ def test_what_is_in_a_module_that_is_fed_otherwise_goes_back_to_it(
         )
         connection.commit()
     opened = open_results(file)
-    index = diff_index(opened, 0, 0)
+    index = step_followers(opened, 0, 0)
     (finding,) = opened.findings().findings
     assert (finding.node.name, finding.node.side) == (UP, "problem")
     share = shares_of(index)
@@ -82,7 +82,7 @@ def test_what_is_in_a_module_that_is_fed_otherwise_goes_back_to_it(
         if name in perhaps:
             continue
         node = next(n for n in index.rows.key.tolist()[1:] if opened.node(n).name == name)
-        way = told_way(opened, lambda *at: diff_index(opened, *at), node)
+        way = told_way(opened, lambda *at: step_followers(opened, *at), node)
         last = way.hops[-1]
         assert (way.finding, last.name, last.link) == (finding.id, UP, link)
         assert last.value == "input.0"

@@ -11,12 +11,12 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from tb_graph_ascend.view.answer import answer
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
 MADE, REDUCE, READ = (
@@ -51,7 +51,7 @@ def results(tmp_path: Path) -> Iterator[Results]:
 def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None:
     (cause,) = answer(results).causes
     assert (cause.ranks, cause.finding.node.name) == ([1], MADE)
-    shares = shares_of(diff_index(results, 0, 0))
+    shares = shares_of(step_followers(results, 0, 0))
     assert shares.causes == []
     came = shares.came
     assert came is not None
@@ -62,7 +62,7 @@ def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None
 
 
 def test_the_rank_itself_got_it_from_nobody(results: Results) -> None:
-    assert shares_of(diff_index(results, 0, 1)).came is None
+    assert shares_of(step_followers(results, 0, 1)).came is None
 
 
 EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
@@ -91,12 +91,12 @@ def test_what_reads_the_weights_of_the_step_before_goes_back_into_it(tmp_path: P
         connection.execute("UPDATE node SET source = NULL")
         connection.commit()
     opened = open_results(file)
-    first, second = (shares_of(diff_index(opened, step, 0)) for step in (0, 1))
+    first, second = (shares_of(step_followers(opened, step, 0)) for step in (0, 1))
     assert (first.earlier, first.earlier_step) == (0, None)
     assert (second.earlier_step, second.others) == (0, 0)
-    found = divergent_nodes(diff_index(opened, 1, 0), None, earlier=True).tolist()
+    found = divergent_nodes(step_followers(opened, 1, 0), None, earlier=True).tolist()
     assert [opened.node(node).name for node in found][:2] == [EMBEDDING, READ]
     assert len(found) == second.earlier
-    ways = [told_way(opened, lambda *at: diff_index(opened, *at), node) for node in found]
+    ways = [told_way(opened, lambda *at: step_followers(opened, *at), node) for node in found]
     assert all(any(hop.step == 0 for hop in way.hops) for way in ways)
     opened.close()
