@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from builder.results.followers.named_causes import nodes_of
 from builder.results.followers.spread import Spread, divergent_nodes, shares_of
-from builder.results.followers.step import step_followers
 from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
 from builder.results.reading import Results
@@ -21,7 +19,7 @@ from builder.results.report import Suspect, diagnose
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.explained_way import explained_way
 
-_EVERY = 37  # of the divergent nodes, of which the way is asked
+_ASKED = 2  # divergent nodes of a step and rank of which the way is asked, which opens the file
 
 
 def contradictions(path: Path) -> list[str]:
@@ -72,16 +70,16 @@ def _of_finding(
 def _of_ways(
     path: Path, results: Results, pages: dict[tuple[int, int], DiffIndex]
 ) -> Iterator[str]:
+    """Nodes of which the command tells another way than the page."""
     for (step, rank), page in pages.items():
         here = page.followers
-        for node in here.rows.key[here.states.divergent].tolist()[::_EVERY]:
-            way = told_way(results, lambda *at: pages[at].followers, node)
+        divergent = here.rows.key[here.states.divergent].tolist()
+        for node in divergent[:: max(len(divergent) // _ASKED, 1)][:_ASKED]:
+            shown = told_way(results, lambda *at: pages[at].followers, node)
             name = results.node(node).name
-            again = explained_way(path, name, step, rank)
-            if way.hops[0].node == again.hops[0].node and way != again:
+            told = explained_way(path, name, step, rank)
+            if told.hops[0].node == node and told != shown:
                 yield f"{name}: two ways in step {step}, rank {rank}"
-            if way != told_way(results, partial(step_followers, results), node):
-                yield f"{name}: two ways in step {step}, rank {rank}, by its own followers"
 
 
 if __name__ == "__main__":
