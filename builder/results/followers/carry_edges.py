@@ -203,6 +203,20 @@ def is_inside(rows: MergedRows, module: int, chosen: Ints) -> Bools:
     return np.asarray((chosen > module) & (chosen <= rows.last[module]))
 
 
+def rewritten_edges(flow: FlowEdges, states: RowStates, unfed: Bools) -> Edges:
+    """From calls of one run alone to later ones that read what differs and was put out alike.
+
+    Between who put it out, which agrees, and who read it something wrote into it, in one of the
+    runs: that such a call did, a cause that is known, is a guess. It is the last one before.
+    """
+    writers = np.flatnonzero(states.cause & states.alone)
+    put_out_alike = np.zeros(len(unfed), dtype=bool)
+    put_out_alike[flow.consumer[states.score[flow.producer] <= states.threshold]] = True
+    end = np.flatnonzero(put_out_alike & unfed & states.reading & ~states.alone)
+    at = np.searchsorted(writers, end) - 1  # rows stand in order of execution
+    return edges(writers[at[at >= 0]], end[at >= 0], PASSED, certain=False)
+
+
 def fed_rows(flow: FlowEdges, carrying: Bools) -> Bools:
     """Rows that read what rows that carry a difference put out."""
     fed = np.zeros(len(carrying), dtype=bool)

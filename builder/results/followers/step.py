@@ -8,10 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from builder.results.carried_weights import Carried
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
-from builder.results.equal_numbers import ValueReader, fed_readers, gradient_readers, weight_readers
+from builder.results.equal_numbers import (
+    Carried,
+    ValueReader,
+    fed_readers,
+    gradient_readers,
+    weight_readers,
+)
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.followers.alike_calls import StackReader, alike_edges
 from builder.results.followers.carry_edges import (
@@ -27,6 +32,7 @@ from builder.results.followers.carry_edges import (
     passed_edges,
     read_edges,
     returned_edges,
+    rewritten_edges,
     row_edges,
     value_edges,
     weight_edges,
@@ -124,7 +130,9 @@ class StepFollowers:
         if holders:
             parts.append(weight_edges(rows, holders, self._weight_readers, unfed))
         parts.append(returned_edges(rows, flow, surely))
-        parts.append(value_edges(rows, self.gradient_readers, INPUT))
+        gradients = value_edges(rows, self.gradient_readers, INPUT)
+        unfed[gradients.end] = False
+        parts += [gradients, rewritten_edges(flow, states, unfed)]
         if not self.passed.certain.any():
             fed = fed_rows(flow, states.divergent | states.alone)
             found = alike_edges(rows, self.passed, states.reading, fed, self.read.stacks)
@@ -314,31 +322,19 @@ def _reader(results: Results, step: int, rank: int, node: int) -> StepReader:
     threshold = results.threshold
     values = results if isinstance(results, ResultDatabase) else None
 
-    def weights(modules: Sequence[int]) -> Sequence[ValueReader]:
-        if values is None or not modules:
-            return ()
-        with values.engine_at(node).connect() as connection:
-            return weight_readers(driver_of(connection), modules, threshold)
-
-    def fed(modules: Sequence[int]) -> Sequence[ValueReader]:
-        if values is None or not modules:
-            return ()
-        with values.engine_at(node).connect() as connection:
-            return fed_readers(driver_of(connection), modules, threshold)
-
-    def gradients() -> Sequence[ValueReader]:
+    def by_numbers(find: Callable[..., list[ValueReader]], *of: object) -> Sequence[ValueReader]:
         if values is None:
             return ()
         with values.engine_at(node).connect() as connection:
-            return gradient_readers(driver_of(connection), step, rank, threshold)
+            return find(driver_of(connection), *of, threshold)
 
     return StepReader(
         flows=lambda: results.flows(step, rank),
         passages=lambda: results.passages(step, rank),
         carried=lambda: results.carried(step, rank),
         received=lambda: results.received(step, rank),
-        weights=weights,
-        fed=fed,
-        gradients=gradients,
+        weights=lambda modules: by_numbers(weight_readers, modules),
+        fed=lambda modules: by_numbers(fed_readers, modules),
+        gradients=lambda: by_numbers(gradient_readers, step, rank),
         stacks=results.stacks_by_id,
     )

@@ -88,3 +88,35 @@ def test_what_is_in_a_module_that_is_fed_otherwise_goes_back_to_it(
         assert last.value == "input.0"
         assert last.output == ("input.0" if link == "fed" else "output.0")
     opened.close()
+
+
+CLIP, SCALED, STEPS = "Torch.clamp.0.forward", "Torch.mul.5.forward", "Tensor.addcdiv_.0.forward"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_what_a_call_of_one_run_alone_may_have_rewritten_goes_back_to_it_perhaps(
+    tmp_path: Path, before: bool
+) -> None:
+    for side, read in (("problem", 3.0), ("benchmark", 8.0)):
+        alone = {CLIP: forward([tensor(20)], [tensor(21)])} if side == "benchmark" else {}
+        update = {STEPS: forward([tensor(read)], [tensor(2 * read)])}
+        data = {
+            READS: forward([tensor(1)], [tensor(3.0)]),
+            **((alone | update) if before else (update | alone)),
+        }
+        write_dump(tmp_path / side / "step0" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE node SET source = NULL")
+        connection.execute("DELETE FROM finding WHERE id > 1")
+        connection.execute(
+            "UPDATE finding SET places = '[]', node = (SELECT id FROM node WHERE name = ?)", (CLIP,)
+        )
+        connection.commit()
+    opened = open_results(file)
+    here = step_followers(opened, 0, 0)
+    perhaps = divergent_nodes(here, None, perhaps=True).tolist()
+    assert [opened.node(node).name for node in perhaps] == ([STEPS] if before else [])
+    assert shares_of(here).divergent == 1
+    opened.close()

@@ -173,10 +173,10 @@ def test_inside_a_cause_differs_what_nothing_that_differs_feeds() -> None:
     states = states_of(rows, [2], 0.25)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     told = ValueReader(2, 3, "input.1", "parameters.weight")
-    for read_readers in (lambda _: (), lambda _: (told,)):
+    for read_readers, guessed in ((lambda _: (), True), (lambda _: (told,), False)):
         read = StepReader(flows=lambda: [none, none], weights=read_readers)
         index = StepFollowers(rows, states, read, (NamedCause((2,), of_weights=True),))
-        assert index.followers.cause[2] == 1
+        assert (index.followers.cause[2], index.followers.perhaps[2]) == (1, guessed)
 
 
 @pytest.mark.parametrize("whole", ["problem", "benchmark"])
