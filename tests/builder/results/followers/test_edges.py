@@ -10,10 +10,10 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
 from tests.builder.dumps import Json, forward, tensor, write_dump
 
 FIRST, SECOND = "Torch.relu.0.forward", "Torch.exp.0.forward"
@@ -65,7 +65,7 @@ def test_what_is_in_a_module_that_is_fed_otherwise_goes_back_to_it(
         )
         connection.commit()
     opened = open_results(file)
-    index = diff_index(opened, 0, 0)
+    index = step_followers(opened, 0, 0)
     (finding,) = opened.findings().findings
     assert (finding.node.name, finding.node.side) == (UP, "problem")
     share = shares_of(index)
@@ -82,9 +82,41 @@ def test_what_is_in_a_module_that_is_fed_otherwise_goes_back_to_it(
         if name in perhaps:
             continue
         node = next(n for n in index.rows.key.tolist()[1:] if opened.node(n).name == name)
-        way = told_way(opened, lambda *at: diff_index(opened, *at), node)
+        way = told_way(opened, lambda *at: step_followers(opened, *at), node)
         last = way.hops[-1]
         assert (way.finding, last.name, last.link) == (finding.id, UP, link)
         assert last.value == "input.0"
         assert last.output == ("input.0" if link == "fed" else "output.0")
+    opened.close()
+
+
+CLIP, SCALED, STEPS = "Torch.clamp.0.forward", "Torch.mul.5.forward", "Tensor.addcdiv_.0.forward"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_what_a_call_of_one_run_alone_may_have_rewritten_goes_back_to_it_perhaps(
+    tmp_path: Path, before: bool
+) -> None:
+    for side, read in (("problem", 3.0), ("benchmark", 8.0)):
+        alone = {CLIP: forward([tensor(20)], [tensor(21)])} if side == "benchmark" else {}
+        update = {STEPS: forward([tensor(read)], [tensor(2 * read)])}
+        data = {
+            READS: forward([tensor(1)], [tensor(3.0)]),
+            **((alone | update) if before else (update | alone)),
+        }
+        write_dump(tmp_path / side / "step0" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE node SET source = NULL")
+        connection.execute("DELETE FROM finding WHERE id > 1")
+        connection.execute(
+            "UPDATE finding SET places = '[]', node = (SELECT id FROM node WHERE name = ?)", (CLIP,)
+        )
+        connection.commit()
+    opened = open_results(file)
+    here = step_followers(opened, 0, 0)
+    perhaps = divergent_nodes(here, None, perhaps=True).tolist()
+    assert [opened.node(node).name for node in perhaps] == ([STEPS] if before else [])
+    assert shares_of(here).divergent == 1
     opened.close()

@@ -7,53 +7,53 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from builder.results.database import ResultDatabase
+from builder.results.followers.carry_edges import FED, INPUT, INSIDE, KINDS
+from builder.results.followers.reach import EARLIER
+from builder.results.followers.states import SHOWN
+from builder.results.followers.step import StepFollowers
+from builder.results.followers.ways import BackStep
 from builder.results.node_words import NOTHING
 from builder.results.reading import Results
 from builder.results.records import Node, Passed
 from builder.results.trace import Hop, Link, Trace, start_of
-from tb_graph_ascend.view.diff.back_steps import BackStep
-from tb_graph_ascend.view.diff.carrying import FED, INPUT, INSIDE, KINDS_OF_LINK
-from tb_graph_ascend.view.diff.index import DiffIndex
-from tb_graph_ascend.view.diff.led_back import EARLIER
-from tb_graph_ascend.view.diff.words import SHOWN
 
-ReadIndex = Callable[[int, int], DiffIndex]
+ReadStep = Callable[[int, int], StepFollowers]
 # A difference that weights carry from step to step is followed so far back.
 _MOST_STEPS = 8
 
 
-def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
+def told_way(results: Results, read_step: ReadStep, node: int) -> Trace:
     """The way from a node to the cause that it goes back to, or as far as one leads.
 
     What the step before wrote is followed there. Calls that one run alone makes have the score of
     what they hand on. Raises UnknownNodeError.
     """
     own = results.own_way(node)
-    way = _way(results, read_index, node) if own is None else own
+    way = _way(results, read_step, node) if own is None else own
     return _scored(results, way)
 
 
-def _way(results: Results, read_index: ReadIndex, node: int) -> Trace:
+def _way(results: Results, read_step: ReadStep, node: int) -> Trace:
     start = results.node(node)
     step, rank = results.place_of(node)
-    index = read_index(step, rank)
-    row = index.row_of(node)
+    here = read_step(step, rank)
+    row = here.row_of(node)
     hops = [start_of(start)]
-    key = int(index.rows.key[row])
+    key = int(here.rows.key[row])
     if key != node:
         hops.append(_hop(results.node(key), "partner", None))
-    hops += _within(results, index, row, None)
-    cause = int(index.led_back.cause[index.start_of(row)])
-    differs = bool(index.carrying[row]) or cause != NOTHING
+    hops += _within(results, here, row, None)
+    cause = int(here.followers.cause[here.start_of(row)])
+    differs = bool(here.carrying[row]) or cause != NOTHING
     for _ in range(_MOST_STEPS):
-        before, writer = _written_before(results, index, hops[-1].node)
+        before, writer = _written_before(results, here, hops[-1].node)
         if cause != EARLIER or before is None or writer is None:
             break
-        index = read_index(before, rank)
+        here = read_step(before, rank)
         hops.append(writer)
-        at = index.row_of(writer.node)
-        hops += _within(results, index, at, before)
-        cause = int(index.led_back.cause[index.start_of(at)])
+        at = here.row_of(writer.node)
+        hops += _within(results, here, at, before)
+        cause = int(here.followers.cause[here.start_of(at)])
     finding = _finding(results, hops[-1].node) if cause >= 0 else None
     return Trace(step, rank, finding, differs, hops)
 
@@ -74,37 +74,39 @@ def nothing_differs(hops: Sequence[Hop]) -> bool:
     return all(hop.score is not None and hop.score < SHOWN for hop in hops)
 
 
-def _within(results: Results, index: DiffIndex, row: int, step: int | None) -> Iterator[Hop]:
+def _within(results: Results, here: StepFollowers, row: int, step: int | None) -> Iterator[Hop]:
     """The hops behind a row; of one that does not differ those of what is in it."""
-    here = index.start_of(row)
-    steps = [BackStep(here, INSIDE)] if here != row else []
-    if index.carrying[here]:
-        steps += index.steps_back(here)
-    keys = index.rows.key
+    start = here.start_of(row)
+    steps = [BackStep(start, INSIDE)] if start != row else []
+    if here.carrying[start]:
+        steps += here.steps_back(start)
+    keys = here.rows.key
     nodes = {n.id: n for n in results.nodes_by_id([int(keys[one.row]) for one in steps])}
     for reader, one in zip([row, *(each.row for each in steps)], steps, strict=False):
         made = nodes.get(int(keys[one.row]))
         if made is not None:
-            ends = index.ids_of(reader), index.makers_of(reader, one.row)
-            yield replace(_through(results, index, ends, one.kind, made), step=step)
+            ends = here.ids_of(reader), here.makers_of(reader, one.row)
+            yield replace(_through(results, here, ends, one, made), step=step)
 
 
 def _through(
     results: Results,
-    index: DiffIndex,
+    here: StepFollowers,
     ends: tuple[list[int], list[int]],
-    kind: int,
+    step: BackStep,
     made: Node,
 ) -> Hop:
     """The hop to what made something, from readers to makers."""
-    passed = _passed(results, *ends) if kind == INPUT else None
-    if passed is None and kind in (INPUT, FED):
-        for one in index.gradient_readers if kind == INPUT else index.fed_readers:
+    if not step.certain:
+        return _hop(made, "guess", None)
+    passed = _passed(results, *ends) if step.kind == INPUT else None
+    if passed is not None:
+        return _hop(made, "input", None, passed.value, passed.output, passed.exact)
+    if step.kind in (INPUT, FED):
+        for one in here.gradient_readers if step.kind == INPUT else here.fed_readers:
             if one.reader in ends[0] and one.holder in ends[1]:
-                return _hop(made, KINDS_OF_LINK[kind], None, one.value, one.parameter)
-    if passed is None:
-        return _hop(made, KINDS_OF_LINK[kind], None)
-    return _hop(made, "input", None, passed.value, passed.output, passed.exact)
+                return _hop(made, KINDS[step.kind], None, one.value, one.parameter)
+    return _hop(made, KINDS[step.kind], None)
 
 
 def _passed(results: Results, readers: list[int], makers: list[int]) -> Passed | None:
@@ -112,9 +114,11 @@ def _passed(results: Results, readers: list[int], makers: list[int]) -> Passed |
     return results.passed(readers, makers) if isinstance(results, ResultDatabase) else None
 
 
-def _written_before(results: Results, index: DiffIndex, node: int) -> tuple[int | None, Hop | None]:
+def _written_before(
+    results: Results, here: StepFollowers, node: int
+) -> tuple[int | None, Hop | None]:
     """What wrote, in the step before, the worst value that a node reads of it."""
-    before, read = index.step_before
+    before, read = here.step_before
     found = next((one for one in read if one.node == node), None)
     if before is None or found is None:
         return None, None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import packed
 from builder.results.side_cells import by_column
 from builder.results.side_nodes import SideNodes, from_cells
-from tb_graph_ascend.view.diff.merge import MergedRows
 
 
 class Entry(NamedTuple):

@@ -11,12 +11,12 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from tb_graph_ascend.view.answer import answer
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
 MADE, REDUCE, READ = (
@@ -51,7 +51,7 @@ def results(tmp_path: Path) -> Iterator[Results]:
 def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None:
     (cause,) = answer(results).causes
     assert (cause.ranks, cause.finding.node.name) == ([1], MADE)
-    shares = shares_of(diff_index(results, 0, 0))
+    shares = shares_of(step_followers(results, 0, 0))
     assert shares.causes == []
     came = shares.came
     assert came is not None
@@ -62,7 +62,7 @@ def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None
 
 
 def test_the_rank_itself_got_it_from_nobody(results: Results) -> None:
-    assert shares_of(diff_index(results, 0, 1)).came is None
+    assert shares_of(step_followers(results, 0, 1)).came is None
 
 
 EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
@@ -91,12 +91,72 @@ def test_what_reads_the_weights_of_the_step_before_goes_back_into_it(tmp_path: P
         connection.execute("UPDATE node SET source = NULL")
         connection.commit()
     opened = open_results(file)
-    first, second = (shares_of(diff_index(opened, step, 0)) for step in (0, 1))
+    first, second = (shares_of(step_followers(opened, step, 0)) for step in (0, 1))
     assert (first.earlier, first.earlier_step) == (0, None)
     assert (second.earlier_step, second.others) == (0, 0)
-    found = divergent_nodes(diff_index(opened, 1, 0), None, earlier=True).tolist()
+    found = divergent_nodes(step_followers(opened, 1, 0), None, earlier=True).tolist()
     assert [opened.node(node).name for node in found][:2] == [EMBEDDING, READ]
     assert len(found) == second.earlier
-    ways = [told_way(opened, lambda *at: diff_index(opened, *at), node) for node in found]
+    ways = [told_way(opened, lambda *at: step_followers(opened, *at), node) for node in found]
     assert all(any(hop.step == 0 for hop in way.hops) for way in ways)
     opened.close()
+
+
+def test_a_weight_that_only_the_benchmark_writes_goes_back_to_that_call(tmp_path: Path) -> None:
+    for side in ("problem", "benchmark"):
+        first = training_step(4.0, 2.0, 5.0)
+        if side == "problem":
+            del first[UPDATE]  # it keeps what it had
+        second = training_step(4.0 if side == "problem" else 5.0, 8.0, 7.0)
+        for number, data in enumerate((first, second)):
+            write_dump(tmp_path / side / f"step{number}" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        # What the diagnosis says of the second step is left out: the flow alone is to lead back.
+        connection.execute("UPDATE node SET source = NULL")
+        first = "(SELECT id FROM graph WHERE step = 0)"
+        connection.execute(f"DELETE FROM finding WHERE graph NOT IN {first}")
+        connection.execute("UPDATE finding SET places = '[]'")
+        connection.commit()
+    opened = open_results(file)
+    here = step_followers(opened, 1, 0)
+    shares = shares_of(here)
+    assert (shares.earlier_step, shares.others) == (0, 0)
+    (embedding,) = (
+        node
+        for node in divergent_nodes(here, None, earlier=True).tolist()
+        if opened.node(node).name == EMBEDDING
+    )
+    way = told_way(opened, lambda *at: step_followers(opened, *at), embedding)
+    last = opened.node(way.hops[-1].node)
+    assert (last.name, last.side, way.hops[-1].step) == (UPDATE, "benchmark", 0)
+    opened.close()
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_how_far_a_cause_reaches_is_the_sum_over_its_places(tmp_path: Path, steps: int) -> None:
+    for side, made in (("problem", 9.0), ("benchmark", 5.0)):
+        for number in range(steps):
+            data = {
+                MADE: forward([tensor(1)], [tensor(made)]),
+                READ: forward([tensor(made)], [tensor(2 * made)]),
+                "Torch.sin.0.forward": forward([tensor(7)], [tensor(6)]),
+            }
+            line = {"0": [[MADE], ["File model.py, line 3, in forward, \n return x * 2"]]}
+            write_dump(tmp_path / side / f"step{number}" / "rank0", data, dict.fromkeys(data), line)
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    made_of = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1))
+    (cause,) = made_of.findings
+    (suspect,) = builder.diagnose(made_of.path).findings
+    assert (cause.propagated_to, cause.perhaps, cause.divergent) == (2 * steps, 0, 2 * steps)
+    assert (suspect.propagated_to, suspect.divergent) == (2 * steps, 2 * steps)
+    assert suspect.reach is not None
+    assert ("there" in suspect.reach) == (steps == 1)
+    with closing(sqlite3.connect(made_of.path)) as connection:
+        # As a file of an earlier release, which laid other nodes to it.
+        connection.execute(
+            "UPDATE finding SET propagated_to = 77, perhaps = NULL, divergent = NULL"
+        )
+        connection.commit()
+    assert builder.diagnose(made_of.path).findings == [suspect]

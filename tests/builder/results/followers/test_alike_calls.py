@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from builder.results.flow_cells import FlowIds, PassageIds
+from builder.results.followers.rows import merge
+from builder.results.followers.spread import shares_of
+from builder.results.followers.states import states_of
+from builder.results.followers.step import StepFollowers, StepReader
 from builder.results.node_words import NOTHING
-from tb_graph_ascend.view.diff.folds import repeated
-from tb_graph_ascend.view.diff.index import DiffIndex
-from tb_graph_ascend.view.diff.merge import merge
-from tb_graph_ascend.view.diff.shares import shares_of
-from tb_graph_ascend.view.diff.words import words_of
-from tests.tb_graph_ascend.view.diff.sides import Entry, both
+from tests.builder.results.followers.sides import Entry, both
 
 CAUSE, SILENT, TOLD, ALIKE = 2, 3, 4, 5  # ids, as rows and one more
 
 
-def index(reads: float, stacks: dict[int, int], fed: bool) -> DiffIndex:
+def index(reads: float, stacks: dict[int, int], fed: bool) -> StepFollowers:
     """A cause, a call without values, and two calls of which a guess leads to the first alone."""
     entries = [
         Entry("root", match=0),
@@ -28,7 +27,7 @@ def index(reads: float, stacks: dict[int, int], fed: bool) -> DiffIndex:
         Entry("Tensor.sin.0.forward", 0, 5, 0.9, "api"),
     ]
     rows = merge(*both(entries, [entry._replace(match=None) for entry in entries]))
-    words = words_of(rows, [CAUSE], 0.25)
+    states = states_of(rows, [CAUSE], 0.25)
     none = np.empty(0, dtype=np.int64)
     start, end = np.array([CAUSE, SILENT]), np.array([SILENT, TOLD])
     nothing = np.full(2, NOTHING, dtype=np.int64)
@@ -36,10 +35,12 @@ def index(reads: float, stacks: dict[int, int], fed: bool) -> DiffIndex:
     flow: FlowIds = (none, none, none.astype(bool))
     if fed:
         flow = (np.array([6]), np.array([ALIKE]), np.ones(1, dtype=bool))
-    found = DiffIndex(rows, words, repeated(rows, words), lambda: [flow], 0.25)
-    found.read_passages = lambda: passages
-    found.read_stacks = lambda ids: {id_: stacks[id_] for id_ in ids if id_ in stacks}
-    return found
+    read = StepReader(
+        flows=lambda: [flow],
+        passages=lambda: passages,
+        stacks=lambda ids: {id_: stacks[id_] for id_ in ids if id_ in stacks},
+    )
+    return StepFollowers(rows, states, read)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_guess_holds_for_all_calls_of_a_statement_that_read_alike(
 ) -> None:
     found = index(reads, stacks, fed)
     row = found.row_of(ALIKE)
-    assert (found.led_back.cause[row], found.led_back.perhaps[row]) == (
+    assert (found.followers.cause[row], found.followers.perhaps[row]) == (
         (found.row_of(CAUSE), True) if leads else (NOTHING, False)
     )
     assert shares_of(found).perhaps == 1 + leads

@@ -13,12 +13,13 @@ import numpy as np
 
 from builder.results.certainty import names_beginnings
 from builder.results.database import ResultDatabase
+from builder.results.followers.first_divergent import first_divergent
+from builder.results.followers.named_causes import nodes_of
+from builder.results.followers.rows import MergedRows
 from builder.results.manual.patches import Patches
 from builder.results.node_words import NOTHING
 from builder.results.reading import Results
 from builder.results.records import Finding
-from tb_graph_ascend.view.diff.merge import MergedRows
-from tb_graph_ascend.view.diff.named_causes import nodes_of
 
 
 def without_pairs(results: Results) -> Results | None:
@@ -38,6 +39,20 @@ def is_touched(finding: Finding, changed: Set[str]) -> bool:
     facts = (str(fact) for reason in finding.reasons for fact in reason.values())
     words = {word for fact in facts for word in re.split("[, ]+", fact)}
     return not changed.isdisjoint(words | {finding.node.name})
+
+
+def causes_here(
+    results: Results, rows: MergedRows, step: int, rank: int
+) -> dict[int, float | None]:
+    """The nodes of the causes of a step and rank, with their scores, best suspect first.
+
+    There are none where the runs share too few calls. Through manual pairs, which the file's
+    diagnosis does not know, it is the causes that stand, else the first row that differs.
+    """
+    if results.patches.nodes and results.comparison:
+        first = first_divergent(rows, results.threshold)
+        return standing(results, rows, step, rank, first) or dict.fromkeys(first)
+    return results.beginnings(step, rank) if names_beginnings(results) else {}
 
 
 def standing(

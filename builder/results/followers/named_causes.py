@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from builder.results.followers.rows import MergedRows
+from builder.results.followers.states import RowStates
+from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
 from builder.results.records import Finding
 
@@ -20,6 +25,22 @@ class NamedCause:
     nodes: tuple[int, ...]
     of_gradients: bool = False
     of_weights: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRows:
+    """The rows at which one cause is, sorted; what it changes."""
+
+    rows: Ints
+    of_gradients: bool = False
+    of_weights: bool = False
+
+
+def cause_rows(rows: MergedRows, states: RowStates, cause: NamedCause) -> CauseRows:
+    """The rows of a cause, of those that are causes."""
+    found = np.unique(rows.rows_of(np.array(cause.nodes, dtype=np.int64)))
+    found = found[found != NOTHING]
+    return CauseRows(found[states.cause[found]], cause.of_gradients, cause.of_weights)
 
 
 def named_causes(results: Results, step: int, rank: int) -> tuple[NamedCause, ...]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import KINDS
-from tb_graph_ascend.view.diff.merge import MergedRows
 
 
 def first_divergent(rows: MergedRows, threshold: float) -> list[int]:

@@ -6,22 +6,23 @@ its neighbours' may be missing for another.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from builder.results.followers.carry_edges import PASSED, Edges, edges, joined
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import Bools, Ints
-from tb_graph_ascend.view.diff.carrying import GUESS, CarryLinks
-from tb_graph_ascend.view.diff.merge import MergedRows
 
 StackReader: TypeAlias = Callable[[Sequence[int]], Mapping[int, int]]
 _Statement: TypeAlias = tuple[int, int, str]
 
 
-def alike_links(
-    rows: MergedRows, guessed: CarryLinks, reading: Bools, fed: Bools, read_stacks: StackReader
-) -> CarryLinks:
+def alike_edges(
+    rows: MergedRows, guessed: Edges, reading: Bools, fed: Bools, read_stacks: StackReader
+) -> Edges:
     """From where guesses lead to calls, to calls of the same statement to which nothing leads.
 
     `reading` are rows with inputs that differ; `fed` those to which a recorded call hands one.
@@ -31,21 +32,20 @@ def alike_links(
     lost = np.flatnonzero(reading & ~fed & ~known).tolist()
     told = np.flatnonzero(reading & known).tolist()
     if not lost or not told:
-        return CarryLinks(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+        return joined(())
     statement = _statements(rows, [*told, *lost], read_stacks)
-    by_statement: dict[_Statement, list[int]] = {}
+    by_statement: dict[_Statement, list[int]] = defaultdict(list)
     for row in told:
         if row in statement:
-            by_statement.setdefault(statement[row], []).append(row)
-    starts, ends = [guessed.start[:0]], [guessed.end[:0]]
+            by_statement[statement[row]].append(row)
+    found = []
     for row in lost:
         alike = by_statement.get(statement[row], []) if row in statement else []
         if alike:
             nearest = min(alike, key=lambda one: abs(one - row))
-            starts.append(guessed.start[guessed.end == nearest])
-            ends.append(np.full(len(starts[-1]), row, dtype=np.int64))
-    start, end = np.concatenate(starts), np.concatenate(ends)
-    return CarryLinks(start, end, np.full(len(start), GUESS, dtype=np.int64))
+            start = guessed.start[guessed.end == nearest]
+            found.append(edges(start, np.full(len(start), row), PASSED, certain=False))
+    return joined(found)
 
 
 def _statements(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_graph_ascend.view.diff.back_steps import Terrain, incoming, steps_back
-from tb_graph_ascend.view.diff.carrying import CAUSE, FORWARD, INPUT, CarryLinks
+from builder.results.followers.carry_edges import CAUSE, FORWARD, INPUT, Edges
+from builder.results.followers.ways import Terrain, incoming, steps_back
 
 END, LEFT, RIGHT, BEFORE, CAUSED = range(5)
 
@@ -15,7 +15,11 @@ def way(links: list[tuple[int, int, int]], left: float, right: float) -> list[in
     """The rows on the way from the end to the cause, by links of start, end and kind."""
     start, end, kind = (np.array(side, dtype=np.int64) for side in zip(*links, strict=True))
     score = np.array([0.9, left, right, 0.9, 0.9])
-    land = Terrain(incoming(CarryLinks(start, end, kind), 5), score, np.arange(5)[::-1])
+    land = Terrain(
+        incoming(Edges(start, end, kind, np.ones(len(start), dtype=bool)), 5),
+        score,
+        np.arange(5)[::-1],
+    )
     return [step.row for step in steps_back(land, END, np.ones(5, dtype=bool), [CAUSED])]
 
 

@@ -12,10 +12,10 @@ import pytest
 import builder
 from builder import BuildOptions
 from builder.results.database import ResultDatabase
+from builder.results.followers.spread import shares_of
+from builder.results.followers.step import StepFollowers, step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
-from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
-from tb_graph_ascend.view.diff.shares import shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
 from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
 FIRST, SECOND = "Module.q.Linear.forward.0", "Module.q.Linear.forward.1"
@@ -66,11 +66,11 @@ def opened(tmp_path: Path) -> Iterator[ResultDatabase]:
     results.close()
 
 
-def ways(results: ResultDatabase, index: DiffIndex, name: str, number: int) -> list[str]:
+def ways(results: ResultDatabase, index: StepFollowers, name: str, number: int) -> list[str]:
     """The names on the way of a node of the problem, itself left out."""
     nodes = results.nodes_by_id(index.rows.problem.id.tolist())
     node = next(one.id for one in nodes if one.name == name)
-    way = told_way(results, lambda *at: diff_index(results, *at), node)
+    way = told_way(results, lambda *at: step_followers(results, *at), node)
     assert way.step == number
     return [hop.name for hop in way.hops[1:]]
 
@@ -78,7 +78,7 @@ def ways(results: ResultDatabase, index: DiffIndex, name: str, number: int) -> l
 def test_a_gradient_that_sums_over_passes_goes_back_to_the_one_that_differs(
     opened: ResultDatabase,
 ) -> None:
-    index = diff_index(opened, 0, 0)
+    index = step_followers(opened, 0, 0)
     assert ways(opened, index, GRADIENT, 0)[0] == SECOND_BACK
     assert ways(opened, index, MOMENT, 0)[:2] == [GRADIENT, SECOND_BACK]
 
@@ -86,7 +86,7 @@ def test_a_gradient_that_sums_over_passes_goes_back_to_the_one_that_differs(
 def test_what_an_optimizer_between_two_passes_wrote_is_followed_into_its_step(
     opened: ResultDatabase,
 ) -> None:
-    index = diff_index(opened, 1, 0)
+    index = step_followers(opened, 1, 0)
     for name in (FIRST, *LATE):
         assert ways(opened, index, name, 1)[0] == UPDATE
     assert shares_of(index).earlier > 0

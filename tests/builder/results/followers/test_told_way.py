@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
+from builder.results.followers.told_way import nothing_differs
 from builder.results.trace import Hop
-from tb_graph_ascend.view.diff.told_way import nothing_differs
 
 
 def hop(score: float | None, link: Literal["start", "inside"] = "start") -> Hop:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, NOTHING, Bools, Ints
-from tb_graph_ascend.view.diff.merge import MergedRows
 
 
 def forward_twins(rows: MergedRows, forwards: Bools, gradients: Bools) -> tuple[Ints, Ints]:

@@ -14,18 +14,17 @@ import builder
 from builder import BuildOptions
 from builder.results.equal_numbers import ValueReader
 from builder.results.flow_cells import FlowIds
+from builder.results.followers.named_causes import NamedCause
+from builder.results.followers.reach import EARLIER
+from builder.results.followers.rows import merge
+from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.states import states_of
+from builder.results.followers.step import StepFollowers, StepReader, step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.node_words import NOTHING
 from builder.results.open_results import open_results
-from tb_graph_ascend.view.diff.folds import repeated
-from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
-from tb_graph_ascend.view.diff.led_back import EARLIER
-from tb_graph_ascend.view.diff.merge import merge
-from tb_graph_ascend.view.diff.named_causes import NamedCause
-from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
-from tb_graph_ascend.view.diff.words import words_of
 from tests.builder.dumps import backward, forward, tensor, write_dump
-from tests.tb_graph_ascend.view.diff.sides import Entry, both
+from tests.builder.results.followers.sides import Entry, both
 
 OUTER, Q = "Module.attn.Attention.forward.0", "Module.attn.q.Linear.forward.0"
 BEFORE, READS, AFTER = (
@@ -50,14 +49,14 @@ def test_what_reads_the_weight_of_a_cause_goes_back_to_it(tmp_path: Path, holder
         write_dump(tmp_path / side / "step0" / "rank0", data, above)
     sides = tmp_path / "problem", tmp_path / "benchmark"
     opened = open_results(builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path)
-    index = diff_index(opened, 0, 0)
+    index = step_followers(opened, 0, 0)
     (finding,) = opened.findings().findings
     assert (finding.kind, finding.node.name) == ("parameter_differs", holder)
     assert shares_of(index).others == 0
     found = divergent_nodes(index, [finding.node.id]).tolist()
     assert {opened.node(node).name for node in found} == {READS, Q, AFTER, OUTER}
     after = next(node for node in found if opened.node(node).name == AFTER)
-    way = told_way(opened, lambda *at: diff_index(opened, *at), after)
+    way = told_way(opened, lambda *at: step_followers(opened, *at), after)
     names = [opened.node(hop.node).name for hop in way.hops]
     assert (names, way.finding) == ([AFTER, READS, holder], finding.id)
     assert way.hops[-1].link == "weight"
@@ -90,12 +89,12 @@ def test_what_an_optimizer_makes_of_a_gradient_goes_back_to_what_returned_it(
         connection.execute("UPDATE node SET source = NULL")  # the flow alone is to lead back
         connection.commit()
     opened = open_results(file)
-    index = diff_index(opened, 0, 0)
+    index = step_followers(opened, 0, 0)
     (named,) = (one.node.id for one in opened.findings().findings)
     assert opened.node(named).name == READS
     found = divergent_nodes(index, [named]).tolist()
     update = next(node for node in found if opened.node(node).name == UPDATE)
-    way = told_way(opened, lambda *at: diff_index(opened, *at), update)
+    way = told_way(opened, lambda *at: step_followers(opened, *at), update)
     assert [opened.node(hop.node).name for hop in way.hops][:2] == [UPDATE, GRADIENT]
     assert (way.hops[1].value, way.hops[1].output) == ("input.1", "parameters_grad.weight")
     assert way.hops[2].link == "returned"
@@ -121,7 +120,7 @@ def layers(count: int) -> list[Entry]:
 
 def gradients_lost(
     scores: dict[int, float], flow: list[tuple[int, int]], carried: list[int]
-) -> DiffIndex:
+) -> StepFollowers:
     """Four layers; the calls of the first and third are places of one cause about gradients.
 
     The diagnosis lays all that differs to the first.
@@ -133,18 +132,18 @@ def gradients_lost(
     problem = replace(problem, source=np.where(problem.score > 0, 3, NOTHING))
     rows = merge(problem, benchmark)
     causes = [3, 7]
-    words = words_of(rows, causes, 0.25)
+    states = states_of(rows, causes, 0.25)
     start, end = (np.array(side, dtype=np.int64) for side in zip(*[(0, 0), *flow], strict=True))
     flows: list[FlowIds] = [(start[1:], end[1:], np.ones(len(flow), dtype=bool))] * 2
-    index = DiffIndex(rows, words, repeated(rows, words), lambda: flows, 0.25)
-    index.named = (NamedCause((3, 7), of_gradients=True),)
+    named = (NamedCause((3, 7), of_gradients=True),)
+    index = StepFollowers(rows, states, StepReader(flows=lambda: flows), named)
     index.__dict__["carried"] = np.array(carried, dtype=np.int64)
     return index
 
 
 def test_of_several_places_a_row_goes_back_to_that_in_its_own_module() -> None:
     index = gradients_lost({}, [], [])
-    names, cause = index.rows.problem.names, index.led_back.cause
+    names, cause = index.rows.problem.names, index.followers.cause
     led = {names[row]: names[cause[row]] for row in range(9, len(names))}
     assert led["Module.layers.2.Layer.backward.0"] == "Torch.matmul.2.forward"
     assert led["Torch.matmul.2.backward"] == "Torch.matmul.2.forward"
@@ -156,7 +155,7 @@ def test_of_several_places_a_row_goes_back_to_that_in_its_own_module() -> None:
 def test_no_forward_value_goes_back_to_a_cause_about_gradients() -> None:
     # What the first layer reads differs since the step before, and goes on through its call.
     index = gradients_lost(dict.fromkeys(range(1, 9), 0.9), [(3, 5)], [1, 2])
-    cause = index.led_back.cause
+    cause = index.followers.cause
     assert cause[[2, 4]].tolist() == [EARLIER, EARLIER]
     names = index.rows.problem.names
     backward = names.index("Torch.matmul.0.backward")
@@ -171,14 +170,13 @@ def test_inside_a_cause_differs_what_nothing_that_differs_feeds() -> None:
         Entry("Functional.linear.0.forward", 1, 2, 0.9, "api"),
     ]
     rows = merge(*both(entries, [e._replace(match=None) for e in entries]))
-    words = words_of(rows, [2], 0.25)
+    states = states_of(rows, [2], 0.25)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     told = ValueReader(2, 3, "input.1", "parameters.weight")
-    for read_readers in (lambda _: (), lambda _: (told,)):
-        index = DiffIndex(rows, words, repeated(rows, words), lambda: [none, none], 0.25)
-        index.named = (NamedCause((2,), of_weights=True),)
-        index.read_readers = read_readers
-        assert index.led_back.cause[2] == 1
+    for read_readers, guessed in ((lambda _: (), True), (lambda _: (told,), False)):
+        read = StepReader(flows=lambda: [none, none], weights=read_readers)
+        index = StepFollowers(rows, states, read, (NamedCause((2,), of_weights=True),))
+        assert (index.followers.cause[2], index.followers.perhaps[2]) == (1, guessed)
 
 
 @pytest.mark.parametrize("whole", ["problem", "benchmark"])
@@ -206,13 +204,13 @@ def test_what_reads_what_a_module_of_one_run_alone_made_goes_back_to_it(
         write_dump(tmp_path / side / "step0" / "rank0", data, above)
     sides = tmp_path / "problem", tmp_path / "benchmark"
     opened = open_results(builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path)
-    index = diff_index(opened, 0, 0)
+    index = step_followers(opened, 0, 0)
     (finding,) = opened.findings().findings
     assert finding.node.name == norm
     found = divergent_nodes(index, [finding.node.id]).tolist()
     assert {opened.node(node).name for node in found} == {READS, Q, AFTER}
     assert shares_of(index).others + shares_of(index).perhaps == 0
-    way = told_way(opened, lambda *at: diff_index(opened, *at), found[-1])
+    way = told_way(opened, lambda *at: step_followers(opened, *at), found[-1])
     names = [opened.node(hop.node).name for hop in way.hops]
     assert (names[-1], way.finding) == (norm, finding.id)
     opened.close()

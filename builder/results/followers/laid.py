@@ -1,24 +1,61 @@
-"""To which of several places of one cause a row goes back: the one that is in its own module."""
+"""To which cause, and to which of its places, the diagnosis itself lays each row.
+
+Of several places of one cause it is the one that is in the row's own module.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from builder.results.followers.forward_twins import forward_pass, forward_twins
+from builder.results.followers.named_causes import CauseRows
+from builder.results.followers.rows import MergedRows, deepest_first
+from builder.results.followers.states import RowStates
 from builder.results.node_words import DIRECTIONS, NOTHING, Bools, Ints
-from tb_graph_ascend.view.diff.merge import MergedRows, deepest_first
-from tb_graph_ascend.view.diff.twins import forward_twins
 
 
-@dataclass(frozen=True, slots=True)
-class CauseRows:
-    """The rows at which one cause is, sorted; what it changes."""
+def laid_rows(rows: MergedRows, causes: Sequence[CauseRows]) -> Ints:
+    """By row the row that it is laid to: of the places of a cause the one that it belongs to.
 
-    rows: Ints
-    of_gradients: bool = False
-    of_weights: bool = False
+    What is called in a module that one run alone calls is a part of that module's fault. Of the
+    forward pass nothing is laid to a cause about gradients but the cause itself.
+    """
+    source = nearest_places(rows, _sources(rows), causes)
+    alone = (rows.ours < 0) | (rows.theirs < 0)
+    for row in (row for cause in causes for row in cause.rows.tolist() if alone[row]):
+        inside = np.arange(row + 1, rows.last[row] + 1)
+        source[inside[source[inside] == NOTHING]] = row
+    of_gradients = [one.rows for one in causes if one.of_gradients]
+    if of_gradients:
+        named = np.concatenate(of_gradients)
+        wrong = np.isin(source, named) & forward_pass(rows)
+        wrong[named] = False
+        source = np.where(wrong, NOTHING, source)
+    return source
+
+
+def _sources(rows: MergedRows) -> Ints:
+    source = np.full(len(rows), NOTHING, dtype=np.int64)
+    side = rows.problem
+    if len(side):
+        ids = np.where(rows.ours >= 0, side.source[np.maximum(rows.ours, 0)], NOTHING)
+        known = np.flatnonzero(ids >= 0)
+        source[known] = rows.rows_of(ids[known])
+    return source
+
+
+def known_causes(states: RowStates, laid: Ints, handing_on: Bools) -> Ints:
+    """By row the cause that is known without any way: of what is laid to one, and of causes.
+
+    Causes that are `handing_on` a difference of others are none of their own row.
+    """
+    cause = np.where((laid != NOTHING) & states.cause[np.maximum(laid, 0)], laid, NOTHING)
+    named = np.flatnonzero(states.cause)
+    cause[named] = named
+    cause[handing_on] = NOTHING
+    return cause
 
 
 def nearest_places(rows: MergedRows, source: Ints, causes: Sequence[CauseRows]) -> Ints:
