@@ -277,7 +277,10 @@ def test_another_choice_without_its_margin_is_no_agreement(tmp_path: Path) -> No
     assert answer.untold == ("Tensor.argmax.0.forward",)
     assert {"loss", "gradient of table.weight"} <= {each.name for each in answer.apart}
     said = "\n".join(_said(answer))
-    assert "agree" not in said.splitlines()[1] and "Tensor.argmax.0.forward picks other elements" in said
+    assert (
+        "agree" not in said.splitlines()[1]
+        and "Tensor.argmax.0.forward picks other elements" in said
+    )
 
 
 def wrong_unless_patched(graph: Any, inputs: Any) -> Any:
