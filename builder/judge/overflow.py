@@ -54,7 +54,7 @@ def overflow_levels(tree: Tree, statistics: Statistics | None = None) -> list[st
     for node in tree.in_order:
         owner[node.values[0] : node.values[1]] = node.exec_order
     known = owner >= 0
-    output = np.array([_is_output(key) for key in values.keys], dtype=bool)
+    output = np.array([key.startswith(OUTPUT_ROLES) for key in values.keys], dtype=bool)
     dirty = statistics.nonfinite
     masked = statistics.overflowed[3] | are_smallest(statistics.table[1])  # grown on purpose
     norm = np.where(statistics.recorded[3] & ~dirty & ~masked, statistics.table[3], np.nan)
@@ -64,14 +64,18 @@ def overflow_levels(tree: Tree, statistics: Statistics | None = None) -> list[st
     _hand_to_parameter_gradients(tree, dirty_in)
     norm_in = _largest_by_node(owner, known & ~output, norm, count)
     norm_out = _largest_by_node(owner, known & output, norm, count)
-    reach = _largest_by_node(owner, known & output, _reach(values.records, statistics), count)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         grown = (norm_in > 0) & (norm_out > GROWTH * norm_in)
-        grown &= reach * (norm_out / norm_in) > 1
-    return [
-        None if is_exempt(node) else _level(dirty_in[i], dirty_out[i], grown[i])
-        for i, node in enumerate(tree.in_order)
-    ]
+    if grown.any():
+        reach = _largest_by_node(owner, known & output, _reach(values.records, statistics), count)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            grown &= reach * (norm_out / norm_in) > 1
+    levels: list[str | None] = [None] * count
+    # Of thousands of nodes hardly any is one of these.
+    for i in np.flatnonzero(dirty_in | dirty_out | grown).tolist():
+        if not is_exempt(tree.in_order[i]):
+            levels[i] = _level(dirty_in[i], dirty_out[i], grown[i])
+    return levels
 
 
 def _reach(records: Sequence[Record], statistics: Statistics) -> Floats:
