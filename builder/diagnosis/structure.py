@@ -119,7 +119,10 @@ class Changes:
         ]
 
     def _surplus_inputs(self, node: TreeNode) -> list[int]:
+        """None across frameworks, which list other things: buffers among the parameters."""
         comparison = self._facts.comparison
+        if self._matching.across_frameworks:
+            return []
         rows = self._facts.rows(node)
         return [r for r in rows if comparison.is_surplus(r) and not comparison.is_output[r]]
 
