@@ -48,7 +48,7 @@ def spread_of(here: StepFollowers, nodes: Iterable[int]) -> Spread:
     """How far a cause reaches in a step and rank, by its nodes there."""
     rows = _cause_rows(here, nodes)
     certain, perhaps = (int(counts[rows].sum()) for counts in here.counts)
-    return Spread(certain, perhaps, int(here.states.divergent.sum()))
+    return Spread(certain, perhaps, here.divergent_count)
 
 
 def spreads(results: Results) -> dict[int, Spread]:
@@ -119,7 +119,7 @@ def shares_of(here: StepFollowers) -> DivergentShares:
     cells = (here.rows.key, *here.counts)
     columns = (cell[rows].tolist() for cell in cells)
     causes = [CauseShare(*row) for row in zip(*columns, strict=True)]
-    divergent = int(here.states.divergent.sum())
+    divergent = here.divergent_count
     perhaps = sum(one.perhaps for one in causes)
     earlier = len(here.divergent_of(EARLIER))
     before = here.step_before[0] if earlier else None

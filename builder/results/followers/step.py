@@ -139,6 +139,11 @@ class StepFollowers:
             parts.append(found)
         return joined(parts)
 
+    @cached_property
+    def divergent_count(self) -> int:
+        """How many rows diverge: asked for each cause."""
+        return int(self.states.divergent.sum())
+
     @property
     def _fed_otherwise(self) -> Bools:
         """Modules that something is fed to which differs, but for those named for their weight."""
