@@ -314,7 +314,11 @@ class FindingPlace(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A suspect of the diagnosis; `places` are the repeats of its cause, in their order."""
+    """A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
+
+    `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
+    `divergent` in the steps and ranks of its places; null where the build did not count them.
+    """
 
     id: int
     step: int
@@ -327,6 +331,8 @@ class Finding(msgspec.Struct, frozen=True):
     reasons: list[Reason]
     propagated_to: Count
     places: list[FindingPlace] = []
+    perhaps: Count | None = None
+    divergent: Count | None = None
 
 
 class Findings(msgspec.Struct, frozen=True):

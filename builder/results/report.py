@@ -31,6 +31,19 @@ from msprobe_core.format.bounded import parse_json
 REPORT_VERSION = 1
 
 
+def reach_told(certain: int, perhaps: int | None, divergent: int | None, places: int) -> str | None:
+    """How far a cause reaches, as the page says it; None where nothing diverges, or none counted.
+
+    `places` is over how many steps and ranks it is counted.
+    """
+    if not divergent:
+        return None
+    where = "there" if places == 1 else f"in its {places} steps and ranks"
+    told = f"all {certain}" if certain == divergent > 1 else f"{certain} of {divergent}"
+    guessed = f", {perhaps} more perhaps" if perhaps else ""
+    return f"{told} divergent nodes {where} go back to it{guessed}"
+
+
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """One finding: a node where the runs begin to differ; `reasons` are English sentences.
@@ -41,6 +54,10 @@ class Suspect:
     again: step, rank and node of each. `apart` is how far a value is off, the relative error that
     tables have, `explained` how much of it its inputs explain; None where no distance is known. It
     `heals` where all that its step puts out agrees: another way to the same result.
+
+    `propagated_to` divergent nodes go back to it, itself included if it diverges, and further ones
+    `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
+    file is too damaged to count them, and `propagated_to` is what its diagnosis laid to it.
     """
 
     step: int
@@ -54,6 +71,8 @@ class Suspect:
     introduced: float | None
     reasons: list[str]
     propagated_to: int
+    perhaps: int | None
+    divergent: int | None
     kind: str
     side: str
     inside: str | None
@@ -68,6 +87,12 @@ class Suspect:
     apart: float | None = None
     explained: float | None = None
     heals: bool = False
+
+    @property
+    def reach(self) -> str | None:
+        """How many of the divergent nodes of its steps and ranks go back to it, in words."""
+        places = {(self.step, self.rank), *((p["step"], p["rank"]) for p in self.places)}
+        return reach_told(self.propagated_to, self.perhaps, self.divergent, len(places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +156,8 @@ class Diagnosis:
             "heals",
             "reasons",
             "propagated_to",
+            "perhaps",
+            "divergent",
             "places",
         ]
         if self.values is not None:
@@ -188,6 +215,9 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
     summary = reasons_of(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
+    findings = _findings(connection, top)
+    if any(one.divergent is None for one in findings):
+        findings = _counted(path, findings)
     lost = _lost(path, graphs)
     threshold = float(parse_json(meta.get("options", "{}")).get("threshold", THRESHOLD))
     return Diagnosis(
@@ -204,7 +234,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         ]
         + lost,
         summary=[sentence(reason) for reason in summary],
-        findings=_findings(connection, top),
+        findings=findings,
         worst=max(worst, default=None),
         values=parse_json(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
@@ -260,6 +290,27 @@ def _findings(connection: sqlite3.Connection, top: int | None) -> list[Suspect]:
     return [_suspect(row) for row in rows]
 
 
+def _counted(path: Path, findings: list[Suspect]) -> list[Suspect]:
+    """Findings of a file whose build did not count how far each reaches; counted now."""
+    # Only earlier releases left that out: whoever reads another file needs no SQLAlchemy.
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from builder.results.database import ResultDatabase
+    from builder.results.followers.spread import spreads
+
+    try:
+        with closing(ResultDatabase(path)) as results:
+            found = spreads(results)
+    except (SQLAlchemyError, DatabaseError):
+        return findings  # a volume that is not there, or cells that are none
+    return [
+        replace(one, propagated_to=of.certain, perhaps=of.perhaps, divergent=of.divergent)
+        if (of := found.get(number)) is not None
+        else one
+        for number, one in enumerate(findings, 1)
+    ]
+
+
 def _suspect(row: sqlite3.Row) -> Suspect:
     return Suspect(
         step=row["step"],
@@ -273,6 +324,8 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         introduced=row["introduced"],
         reasons=[sentence(reason) for reason in reasons_of(row["reasons"])],
         propagated_to=row["propagated_to"],
+        perhaps=row["perhaps"] if "perhaps" in row.keys() else None,  # noqa: SIM118
+        divergent=row["divergent"] if "divergent" in row.keys() else None,  # noqa: SIM118
         kind=row["kind"],
         side=row["side"],
         inside=row["parent_name"] if row["parent_kind"] == "module" else None,

@@ -121,6 +121,8 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
         reasons=reasons_of(row.reasons),
         propagated_to=row.propagated_to,
         places=_places(row.places),
+        perhaps=row.perhaps,
+        divergent=row.divergent,
     )
 
 

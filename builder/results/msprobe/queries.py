@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import text
 
-from builder.results.carried_weights import Carried
+from builder.results.equal_numbers import Carried
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from builder.results.database import ResultDatabase
-from tb_graph_ascend.view.diff.standing import is_touched
+from builder.results.followers.standing import is_touched
 from tests.tb_graph_ascend.conftest import Site
 from tests.tb_graph_ascend.view.ports import port
 
