@@ -17,6 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 from benchmarks.situations.situation import Made, Net, loss_of, normal, situation, tokens
 
 WHO: dict[str, tuple[int, ...]] = {"both": (), "the first alone": (0,), "the second alone": (1,)}
+BEFORE_SUMS = ("graph mode",)
+"""Its gradients are those that this rank has accumulated, before any sum over ranks."""
 Make = Callable[[], Made]
 
 
@@ -53,7 +55,7 @@ def trained(model: nn.Module) -> Made:
     return model, step, optimizer
 
 
-@by_all("replicas")
+@by_all("replicas", uncompared=BEFORE_SUMS)
 def replicas() -> Made:
     return trained(DistributedDataParallel(Net()))
 
@@ -66,7 +68,7 @@ def shards() -> Made:
     return trained(fully_shard(model, mesh=mesh()))
 
 
-@situation("replicas whose first rank evaluates alone", ranks=2, later=True)
+@situation("replicas whose first rank evaluates alone", ranks=2, later=True, uncompared=BEFORE_SUMS)
 def evaluating() -> Made:
     inner = Net()
     model, step, optimizer = trained(DistributedDataParallel(inner))
@@ -102,7 +104,7 @@ def kept() -> Made:
     return model, step
 
 
-@situation("sums that are waited for and divided", ranks=2, later=True)
+@situation("sums that are waited for and divided", ranks=2, later=True, uncompared=BEFORE_SUMS)
 def divided() -> Made:
     model = nn.Sequential(nn.Linear(4, 4))
 
@@ -158,7 +160,7 @@ def pipeline() -> Made:
     return model, step
 
 
-@situation("replicas compiled from outside", ranks=2, later=True)
+@situation("replicas compiled from outside", ranks=2, later=True, uncompared=BEFORE_SUMS)
 def compiled_replicas() -> Made:
     model = DistributedDataParallel(Net())
     compiled = torch.compile(model, backend="aot_eager")

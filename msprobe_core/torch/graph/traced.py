@@ -192,10 +192,16 @@ def forget_leaves(leaves: Iterable[torch.Tensor]) -> None:
             del hooks[key]
 
 
+def _is_measured(tensor: torch.Tensor) -> bool:
+    """Operators of graph mode take no subclass, and no sparse, nested or quantised tensor."""
+    is_plain = type(tensor) in _PLAIN and tensor.layout is torch.strided
+    return is_plain and not tensor.is_quantized
+
+
 def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN401
     """Show each tensor of a value with its place; the members of a mapping stand at `:<key>`."""
     if isinstance(value, torch.Tensor):
-        if type(value) in _PLAIN and value.layout is torch.strided:
+        if _is_measured(value):
             seen(value, place)
     elif depth < _DEEPEST:
         if isinstance(value, (tuple, list)):
@@ -209,11 +215,7 @@ def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN4
 def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:  # noqa: ANN401
     """A value with a view in the place of each tensor that has a gradient."""
     if isinstance(value, torch.Tensor):
-        if (
-            not value.requires_grad
-            or type(value) not in _PLAIN
-            or value.layout is not torch.strided
-        ):
+        if not value.requires_grad or not _is_measured(value):
             return value
         view = value.view_as(value)
         watch(view, place)

@@ -117,3 +117,20 @@ def test_sparse_gradients_and_nested_tensors_pass(debugger: Make) -> None:
     target.close()
     assert model[0].weight.grad.is_sparse  # type: ignore[union-attr,operator]
     assert rows.is_nested
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_quantised_tensors_pass(debugger: Make) -> None:
+    class Quantised(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
+
+    model = nn.Sequential(nn.Linear(4, 4), Quantised(), nn.Identity())
+    target = debugger("L0")
+    target.start(model)
+    with torch.no_grad():
+        made = model(torch.ones(2, 4))
+    target.stop()
+    target.step()
+    target.close()
+    assert made.is_quantized
