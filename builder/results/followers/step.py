@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -39,7 +39,13 @@ from builder.results.followers.carry_edges import (
 )
 from builder.results.followers.forward_twins import forward_pass
 from builder.results.followers.laid import known_causes, laid_rows
-from builder.results.followers.named_causes import CauseRows, NamedCause, cause_rows, named_causes
+from builder.results.followers.named_causes import (
+    CauseRows,
+    NamedCause,
+    PlacedFinding,
+    by_place,
+    cause_rows,
+)
 from builder.results.followers.reach import EARLIER, Followers, Origin, Passable, followers
 from builder.results.followers.rows import MergedRows, merge
 from builder.results.followers.standing import causes_here
@@ -166,8 +172,8 @@ class StepFollowers:
         return found
 
     @staticmethod
-    def _rows_of(parts: object) -> list[int]:
-        return [row for part in parts for row in part.tolist()]  # type: ignore[attr-defined]
+    def _rows_of(parts: Iterable[Ints]) -> list[int]:
+        return [row for part in parts for row in part.tolist()]
 
     @cached_property
     def gradient_readers(self) -> Sequence[ValueReader]:
@@ -298,21 +304,29 @@ class StepFollowers:
         return np.flatnonzero(chosen if perhaps is None else chosen & (led.perhaps == perhaps))
 
 
-def step_followers(results: Results, step: int, rank: int) -> StepFollowers:
+def step_followers(
+    results: Results, step: int, rank: int, placed: Sequence[PlacedFinding] | None = None
+) -> StepFollowers:
     """What follows from what in a step and rank of a file, seen through its manual pairs.
 
+    Who asks of many of them gives what is `placed` in each, which is read from the file once.
     Raises UnknownNodeError where the file has no such step and rank.
     """
     patches = results.patches.nodes
     problem, benchmark = (side.patched(patches) for side in results.side_nodes(step, rank))
     rows = merge(problem, benchmark)
-    causes = causes_here(results, rows, step, rank)
+    causes: dict[int, float | None] = {}
+    if placed is None:
+        causes = causes_here(results, rows, step, rank)
+        placed = by_place(results.findings().findings).get((step, rank), ()) if causes else ()
+    for one in placed if not causes else ():
+        causes |= one.scores(step, rank)
     threshold = results.threshold if results.comparison else None
     return StepFollowers(
         rows,
         states_of(rows, list(causes), threshold),
         _reader(results, step, rank, int(rows.key[0]) if len(rows) else 0),
-        named_causes(results, step, rank) if causes else (),
+        [one.named() for one in placed] if causes else (),
         causes,
     )
 
