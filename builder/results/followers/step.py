@@ -153,21 +153,32 @@ class StepFollowers:
         return fed
 
     @cached_property
+    def _of_gradients(self) -> Bools:
+        found = np.zeros(len(self.rows), dtype=bool)
+        found[self._rows_of(one.rows for one in self.causes if one.of_gradients)] = True
+        return found
+
+    @cached_property
+    def _handing_on(self) -> Bools:
+        """Forward calls that are causes about gradients, and hand on what others made differ."""
+        named = self._of_gradients & self.states.cause & self.states.differing
+        return np.asarray(named & forward_pass(self.rows)) if named.any() else named
+
+    @cached_property
+    def known(self) -> Ints:
+        """By row the cause that is known without any way; NOTHING for none."""
+        return known_causes(self.states, self.laid, self._handing_on)
+
+    @cached_property
     def followers(self) -> Followers:
         """By row the row of the cause here that it goes back to; NOTHING for none."""
-        states, over = self.states, self.over
-        of_gradients = np.zeros(len(self.rows), dtype=bool)
-        of_gradients[self._rows_of(one.rows for one in self.causes if one.of_gradients)] = True
-        # A forward call that is a cause about gradients hands on values of which it is no cause.
-        handing_on = of_gradients & states.cause & over.forward & states.differing
-        known = known_causes(states, self.laid, handing_on)
         origins = [
-            Origin(row, (row,), bool(of_gradients[row]))
-            for row in np.flatnonzero(states.cause).tolist()
+            Origin(row, (row,), bool(self._of_gradients[row]))
+            for row in np.flatnonzero(self.states.cause).tolist()
         ]
         origins.append(Origin(EARLIER, self.carried.tolist()))
-        found = followers(self.edges, known, origins, over, states.divergent)
-        own = np.flatnonzero(handing_on & (found.cause == NOTHING))
+        found = followers(self.edges, self.known, origins, self.over, self.states.divergent)
+        own = np.flatnonzero(self._handing_on & (found.cause == NOTHING))
         found.cause[own] = own
         return found
 
@@ -289,7 +300,12 @@ class StepFollowers:
     @cached_property
     def counts(self) -> tuple[Ints, Ints]:
         """By row how many divergent rows go back to it, and how many perhaps."""
-        led, here = self.followers, self.states.divergent & (self.followers.cause >= 0)
+        divergent = self.states.divergent
+        # Where all that diverges is laid to causes, no way needs to be looked for.
+        led = Followers(self.known, np.zeros(len(self.rows), dtype=bool))
+        if (divergent & (self.known == NOTHING)).any():
+            led = self.followers
+        here = divergent & (led.cause >= 0)
         sure, guessed = (led.cause[here & (led.perhaps == one)] for one in (False, True))
         count = len(self.rows)
         return np.bincount(sure, minlength=count), np.bincount(guessed, minlength=count)
