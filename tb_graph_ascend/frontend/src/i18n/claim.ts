@@ -3,8 +3,8 @@
 import type { TFunction } from "i18next";
 
 import type { Claim, Counted } from "../api/types";
-import { CLAIM_NAMED } from "../i18n/claim.en";
-import { shortNumber } from "./numbers";
+import { CLAIM_NAMED } from "./claim.en";
+import { shortNumber } from "../text/numbers";
 
 /** What differs, or that nothing does: of these codes what was compared is told as well. */
 const HEADS = new Set(["equal", "rounding", "close"]);

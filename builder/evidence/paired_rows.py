@@ -1,4 +1,4 @@
-"""The value pairs of a comparison as lists that a walk over the nodes asks row by row."""
+"""The rows of a comparison as lists that a walk over the nodes asks one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 
 
-class PairedValues:
+class PairedRows:
     """Which rows belong to a node, which values they pair, and what kind of values these are."""
 
     def __init__(self, comparison: Comparison) -> None:
@@ -30,6 +30,7 @@ class PairedValues:
         self._forms = comparison.forms.listed()
         self.integer = self.whose(lambda form: form.is_integer)
         self._integer: list[bool] = self.integer.tolist()
+        self.is_output: list[bool] = comparison.is_output.tolist()
 
     def rows(self, node: TreeNode) -> range:
         """The rows of a node's values."""
@@ -57,6 +58,12 @@ class PairedValues:
         return self.whose(lambda form: form.is_tensor, 0), self.whose(
             lambda form: form.is_tensor, 1
         )
+
+    @cached_property
+    def are_tensors(self) -> list[bool]:
+        """Of which rows both sides are tensors."""
+        ours, theirs = self.tensors
+        return list((ours & theirs).tolist())
 
     @cached_property
     def surplus_arguments(self) -> set[int]:
