@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import RowStates
 from builder.results.node_words import NOTHING, Ints
-from builder.results.reading import Results
 from builder.results.records import Finding
 
 
@@ -43,15 +43,35 @@ def cause_rows(rows: MergedRows, states: RowStates, cause: NamedCause) -> CauseR
     return CauseRows(found[states.cause[found]], cause.of_gradients, cause.of_weights)
 
 
-def named_causes(results: Results, step: int, rank: int) -> tuple[NamedCause, ...]:
-    """The causes that have places in a step and rank, best suspect first."""
-    found = []
-    for one in results.findings().findings:
-        nodes = tuple(nodes_of(one, step, rank))
-        if nodes:
-            of_weights = one.kind == "parameter_differs"
-            found.append(NamedCause(nodes, is_of_gradients(one), of_weights))
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class PlacedFinding:
+    """A finding with its nodes in one step and rank."""
+
+    finding: Finding
+    nodes: tuple[int, ...]
+
+    def named(self) -> NamedCause:
+        """What of it decides which rows go back to it."""
+        of_weights = self.finding.kind == "parameter_differs"
+        return NamedCause(self.nodes, is_of_gradients(self.finding), of_weights)
+
+    def scores(self, step: int, rank: int) -> dict[int, float | None]:
+        """Its nodes with the score that is told of them; None where it is told elsewhere."""
+        own = (self.finding.step, self.finding.rank) == (step, rank)
+        at = self.finding.node.id if own else None
+        return {node: self.finding.score if node == at else None for node in self.nodes}
+
+
+def by_place(findings: Iterable[Finding]) -> dict[tuple[int, int], list[PlacedFinding]]:
+    """The findings of each step and rank where one has places, best suspect first."""
+    found: dict[tuple[int, int], list[PlacedFinding]] = defaultdict(list)
+    for one in findings:
+        nodes: dict[tuple[int, int], list[int]] = {(one.step, one.rank): [one.node.id]}
+        for place in one.places:
+            nodes.setdefault((place.step, place.rank), []).append(place.node)
+        for at, those in nodes.items():
+            found[at].append(PlacedFinding(one, tuple(those)))
+    return found
 
 
 def is_of_gradients(finding: Finding) -> bool:

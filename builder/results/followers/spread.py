@@ -6,19 +6,18 @@ build, which puts it into the file for the command.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 
 from builder.results.certainty import names_beginnings
-from builder.results.followers.named_causes import nodes_of
+from builder.results.followers.named_causes import by_place
 from builder.results.followers.reach import EARLIER
 from builder.results.followers.step import StepFollowers, step_followers
 from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
-from builder.results.records import Count, Finding
+from builder.results.records import Count
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -58,16 +57,12 @@ def spreads(results: Results) -> dict[int, Spread]:
     """
     if not names_beginnings(results):
         return {}
-    findings = results.findings().findings
-    at: dict[tuple[int, int], list[Finding]] = defaultdict(list)
-    for one in findings:
-        for place in {(one.step, one.rank), *((p.step, p.rank) for p in one.places)}:
-            at[place].append(one)
-    found = dict.fromkeys((one.id for one in findings), NOWHERE)
-    for (step, rank), those in at.items():
-        here = step_followers(results, step, rank)
-        for one in those:
-            found[one.id] += spread_of(here, nodes_of(one, step, rank))
+    found: dict[int, Spread] = {}
+    for (step, rank), placed in by_place(results.findings().findings).items():
+        here = step_followers(results, step, rank, placed)
+        for one in placed:
+            of = one.finding.id
+            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes)
     return found
 
 

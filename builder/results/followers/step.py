@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -39,7 +39,13 @@ from builder.results.followers.carry_edges import (
 )
 from builder.results.followers.forward_twins import forward_pass
 from builder.results.followers.laid import known_causes, laid_rows
-from builder.results.followers.named_causes import CauseRows, NamedCause, cause_rows, named_causes
+from builder.results.followers.named_causes import (
+    CauseRows,
+    NamedCause,
+    PlacedFinding,
+    by_place,
+    cause_rows,
+)
 from builder.results.followers.reach import EARLIER, Followers, Origin, Passable, followers
 from builder.results.followers.rows import MergedRows, merge
 from builder.results.followers.standing import causes_here
@@ -152,27 +158,38 @@ class StepFollowers:
         return fed
 
     @cached_property
+    def _of_gradients(self) -> Bools:
+        found = np.zeros(len(self.rows), dtype=bool)
+        found[self._rows_of(one.rows for one in self.causes if one.of_gradients)] = True
+        return found
+
+    @cached_property
+    def _handing_on(self) -> Bools:
+        """Forward calls that are causes about gradients, and hand on what others made differ."""
+        named = self._of_gradients & self.states.cause & self.states.differing
+        return np.asarray(named & forward_pass(self.rows)) if named.any() else named
+
+    @cached_property
+    def known(self) -> Ints:
+        """By row the cause that is known without any way; NOTHING for none."""
+        return known_causes(self.states, self.laid, self._handing_on)
+
+    @cached_property
     def followers(self) -> Followers:
         """By row the row of the cause here that it goes back to; NOTHING for none."""
-        states, over = self.states, self.over
-        of_gradients = np.zeros(len(self.rows), dtype=bool)
-        of_gradients[self._rows_of(one.rows for one in self.causes if one.of_gradients)] = True
-        # A forward call that is a cause about gradients hands on values of which it is no cause.
-        handing_on = of_gradients & states.cause & over.forward & states.differing
-        known = known_causes(states, self.laid, handing_on)
         origins = [
-            Origin(row, (row,), bool(of_gradients[row]))
-            for row in np.flatnonzero(states.cause).tolist()
+            Origin(row, (row,), bool(self._of_gradients[row]))
+            for row in np.flatnonzero(self.states.cause).tolist()
         ]
         origins.append(Origin(EARLIER, self.carried.tolist()))
-        found = followers(self.edges, known, origins, over, states.divergent)
-        own = np.flatnonzero(handing_on & (found.cause == NOTHING))
+        found = followers(self.edges, self.known, origins, self.over, self.states.divergent)
+        own = np.flatnonzero(self._handing_on & (found.cause == NOTHING))
         found.cause[own] = own
         return found
 
     @staticmethod
-    def _rows_of(parts: object) -> list[int]:
-        return [row for part in parts for row in part.tolist()]  # type: ignore[attr-defined]
+    def _rows_of(parts: Iterable[Ints]) -> list[int]:
+        return [row for part in parts for row in part.tolist()]
 
     @cached_property
     def gradient_readers(self) -> Sequence[ValueReader]:
@@ -288,7 +305,12 @@ class StepFollowers:
     @cached_property
     def counts(self) -> tuple[Ints, Ints]:
         """By row how many divergent rows go back to it, and how many perhaps."""
-        led, here = self.followers, self.states.divergent & (self.followers.cause >= 0)
+        divergent = self.states.divergent
+        # Where all that diverges is laid to causes, no way needs to be looked for.
+        led = Followers(self.known, np.zeros(len(self.rows), dtype=bool))
+        if (divergent & (self.known == NOTHING)).any():
+            led = self.followers
+        here = divergent & (led.cause >= 0)
         sure, guessed = (led.cause[here & (led.perhaps == one)] for one in (False, True))
         count = len(self.rows)
         return np.bincount(sure, minlength=count), np.bincount(guessed, minlength=count)
@@ -303,21 +325,29 @@ class StepFollowers:
         return np.flatnonzero(chosen if perhaps is None else chosen & (led.perhaps == perhaps))
 
 
-def step_followers(results: Results, step: int, rank: int) -> StepFollowers:
+def step_followers(
+    results: Results, step: int, rank: int, placed: Sequence[PlacedFinding] | None = None
+) -> StepFollowers:
     """What follows from what in a step and rank of a file, seen through its manual pairs.
 
+    Who asks of many of them gives what is `placed` in each, which is read from the file once.
     Raises UnknownNodeError where the file has no such step and rank.
     """
     patches = results.patches.nodes
     problem, benchmark = (side.patched(patches) for side in results.side_nodes(step, rank))
     rows = merge(problem, benchmark)
-    causes = causes_here(results, rows, step, rank)
+    causes: dict[int, float | None] = {}
+    if placed is None:
+        causes = causes_here(results, rows, step, rank)
+        placed = by_place(results.findings().findings).get((step, rank), ()) if causes else ()
+    for one in placed if not causes else ():
+        causes |= one.scores(step, rank)
     threshold = results.threshold if results.comparison else None
     return StepFollowers(
         rows,
         states_of(rows, list(causes), threshold),
         _reader(results, step, rank, int(rows.key[0]) if len(rows) else 0),
-        named_causes(results, step, rank) if causes else (),
+        [one.named() for one in placed] if causes else (),
         causes,
     )
 
