@@ -13,7 +13,7 @@ from builder.compare.statistics import Floats
 from builder.diagnosis.paired_values import PairedValues
 from builder.dump.values import Record
 from builder.match.tree import TreeNode
-from builder.reasons import Reason
+from builder.reasons import ArgumentDiffers
 from msprobe_core.format import canonical_dtype
 
 
@@ -144,20 +144,15 @@ class Divergence(PairedValues):
         is_output, error = self.comparison.is_output, self.comparison.error
         return [row for row in self.rows(node) if not is_output[row] and error[row] > 0]
 
-    def score_reason(self, code: str, rows: list[int]) -> Reason:
-        """A reason that names the worst of some rows."""
+    def worst_score(self, rows: list[int]) -> tuple[str, float]:
+        """The key and the score of the worst of some rows."""
         row = self.worst(rows)
-        score = float(self.comparison.score[row])
-        return {"code": code, "value": self.comparison.keys[row], "score": score}
+        return self.comparison.keys[row], float(self.comparison.score[row])
 
-    def argument_reason(self, row: int) -> Reason:
+    def argument_reason(self, row: int) -> ArgumentDiffers:
         """A reason that shows both sides of a differing argument."""
-        return {
-            "code": "argument_differs",
-            "value": self.comparison.keys[row],
-            "problem": _argument(self.ours[row]),
-            "benchmark": _argument(self.theirs[row]),
-        }
+        sides = _argument(self.ours[row]), _argument(self.theirs[row])
+        return ArgumentDiffers(self.comparison.keys[row], *sides)
 
 
 def _numbers(scores: Floats) -> list[float | None]:

@@ -14,7 +14,7 @@ from builder.diagnosis.divergence import Divergence
 from builder.diagnosis.excess import PLAIN, Expected
 from builder.match.tree import TreeNode
 from builder.operators.table import has
-from builder.reasons import Reason
+from builder.reasons import PrecisionDiffers
 from msprobe_core.format import LARGEST, canonical_dtype, is_integer_dtype, machine_epsilon
 
 CLEAR = 4.0
@@ -217,14 +217,11 @@ class Facts(Divergence):
         makers = map(maker_of, self.differing_dtypes(node, outputs=False))
         return any(m is not None and self.differing_dtypes(m, outputs=True) for m in makers)
 
-    def precision_reason(self, node: TreeNode) -> Reason:
+    def precision_reason(self, node: TreeNode) -> PrecisionDiffers:
         """A reason that shows both dtypes of a node that `changes_precision`."""
         row = next(row for row in self.rows(node) if self._dtype_differs(row))
-        return {
-            "code": "precision_differs",
-            "problem": canonical_dtype(self.ours[row].dtype or ""),
-            "benchmark": canonical_dtype(self.theirs[row].dtype or ""),
-        }
+        ours, theirs = (canonical_dtype(s[row].dtype or "") for s in (self.ours, self.theirs))
+        return PrecisionDiffers(ours, theirs)
 
     def _precision_is_rare(self) -> bool:
         if self.comparison.precision[0] != self.comparison.precision[1]:

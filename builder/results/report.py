@@ -13,7 +13,25 @@ import msgspec
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
-from builder.reasons import Reason, sentence
+from builder.reasons import (
+    AxisFact,
+    Explained,
+    Fact,
+    GradientsScaled,
+    Heals,
+    Misplaced,
+    NothingComparable,
+    OnRanks,
+    OptimizerDiffers,
+    OtherAxis,
+    PartialUsed,
+    RankedFact,
+    Reason,
+    ReplicaDiffers,
+    UpdateAlone,
+    decode,
+    sentence,
+)
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
 from builder.results.opening import connect, format_of
@@ -23,7 +41,6 @@ from builder.results.shown_evidence import (
     evidence_of_file,
     stored_evidence,
 )
-from builder.results.stored_rows import reasons_of
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
 from msprobe_core.format.bounded import parse_json
@@ -186,7 +203,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     graphs = connection.execute("SELECT * FROM graph ORDER BY step, rank, side").fetchall()
     problem = [g for g in graphs if g["side"] == "problem" and g["status"] == "ok"]
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
-    summary = reasons_of(meta.get("summary"))
+    summary = decode(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
     lost = _lost(path, graphs)
     threshold = float(parse_json(meta.get("options", "{}")).get("threshold", THRESHOLD))
@@ -207,7 +224,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         findings=_findings(connection, top),
         worst=max(worst, default=None),
         values=parse_json(meta["values"]) if "values" in meta else None,
-        comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
+        comparable=not any(isinstance(reason, NothingComparable) for reason in summary),
         evidence=stored_evidence(meta.get("evidence")),
         state=_state(graphs, lost),
         extent=extent_of(connection, summary) if max(worst, default=1.0) <= threshold else None,
@@ -271,7 +288,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         score=row["score"],
         input_score=row["input_score"],
         introduced=row["introduced"],
-        reasons=[sentence(reason) for reason in reasons_of(row["reasons"])],
+        reasons=[sentence(reason) for reason in decode(row["reasons"])],
         propagated_to=row["propagated_to"],
         kind=row["kind"],
         side=row["side"],
@@ -279,7 +296,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         stack=row["stack_text"],
         places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
         path=_path(row["name"]),
-        **_place(reasons_of(row["reasons"])),
+        **_place(decode(row["reasons"])),
     )
 
 
@@ -294,14 +311,14 @@ class _Place(TypedDict, total=False):
     origin: str
 
 
-_CHECKS = {
-    "replica_differs": "replica",
-    "misplaced": "order",
-    "gradients_scaled": "scale",
-    "other_axis": "group",
-    "partial_used": "partial used",
-    "update_alone": "update",
-    "optimizer": "update",
+_CHECKS: dict[type[Fact], str] = {
+    ReplicaDiffers: "replica",
+    Misplaced: "order",
+    GradientsScaled: "scale",
+    OtherAxis: "group",
+    PartialUsed: "partial used",
+    UpdateAlone: "update",
+    OptimizerDiffers: "update",
 }
 
 
@@ -309,19 +326,19 @@ def _place(reasons: list[Reason]) -> _Place:
     """Where a finding of merged ranks lies and how far it is off, as its reasons have it."""
     place: _Place = {}
     for reason in reversed(reasons):
-        if reason["code"] == "explained":
-            place["apart"] = float(str(reason["apart"]))
-            place["explained"] = float(str(reason["explained"]))
-        if reason["code"] == "heals":
+        if isinstance(reason, Explained):
+            place["apart"] = reason.apart
+            place["explained"] = reason.explained
+        if isinstance(reason, Heals):
             place["heals"] = True
-        if "ranks" in reason:
-            place["ranks"] = tuple(map(int, str(reason["ranks"]).split(", ")))
-            place["coordinates"] = str(reason["coordinates"])
-        if "axis" in reason:
-            place["axis"] = str(reason["axis"])
-        if reason.get("origin"):
-            place["origin"] = str(reason["origin"])
-        check = _CHECKS.get(str(reason["code"]))
+        if isinstance(reason, RankedFact):
+            place["ranks"] = tuple(map(int, reason.ranks.split(", ")))
+            place["coordinates"] = reason.coordinates
+        if isinstance(reason, AxisFact):
+            place["axis"] = reason.axis
+        if isinstance(reason, OnRanks) and reason.origin:
+            place["origin"] = reason.origin
+        check = _CHECKS.get(type(reason))
         if check is not None:
             place["check"] = check
     return place

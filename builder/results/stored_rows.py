@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 from sqlalchemy import Connection, Row, select
 
+from builder.reasons import MeasureTaken, decode
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
@@ -19,7 +20,6 @@ from builder.results.records import (
     Measure,
     Node,
     Pair,
-    Reason,
     Side,
     Status,
     ValuePair,
@@ -32,9 +32,9 @@ def with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePai
     """Put what extensions measured beside the measures of each value."""
     added: dict[str, dict[str, Measure]] = {}
     for reason in problem.reasons if problem is not None else ():
-        if reason["code"] == "measure":
-            number = cast("Measure", reason["number"])
-            added.setdefault(str(reason["value"]), {})[str(reason["name"])] = number
+        if isinstance(reason, MeasureTaken):
+            number = cast("Measure", reason.number)
+            added.setdefault(reason.value, {})[reason.name] = number
     if not added:
         return pairs
     return [
@@ -49,7 +49,7 @@ def node_of(row: Row[Any], sides: dict[int, Side]) -> Node:
     """A row of the table `node` as a record."""
     id_, graph_id, *cells, reasons = tuple(row)
     cells[9] = bool(cells[9])
-    fields: list[Any] = [id_, graph_id, sides.get(graph_id), *cells, reasons_of(reasons)]
+    fields: list[Any] = [id_, graph_id, sides.get(graph_id), *cells, decode(reasons)]
     return Node(*fields)
 
 
@@ -118,7 +118,7 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
         score=row.score,
         input_score=row.input_score,
         introduced=row.introduced,
-        reasons=reasons_of(row.reasons),
+        reasons=decode(row.reasons),
         propagated_to=row.propagated_to,
         places=_places(row.places),
     )
@@ -163,17 +163,6 @@ def partners_of(
         else CommunicationLink(kind, rank, peer, None)
         for kind, rank, peer in links
     ]
-
-
-def reasons_of(text: str | None) -> list[Reason]:
-    """The reasons in a cell; what cannot be read becomes one that says so."""
-    if not text:
-        return []
-    try:
-        listed = parse_json(text)
-        return [dict(reason) for reason in listed if reason["code"]]
-    except (ValueError, TypeError, KeyError):
-        return [{"code": "unreadable_reasons", "text": str(text)[:200]}]
 
 
 def object_of(text: str | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from builder.errors import InputError, OutputError
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
-from builder.reasons import Reason
+from builder.reasons import NothingComparable, OnlyIn, PrecisionSetting, Reason, encode
 from builder.run.executor import LocalProcesses, Watch
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
@@ -251,17 +251,14 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
     said: list[Reason] = [*plan.notes]
     precision = next((o.precision for o in outcomes if o.precision is not None), None)
     if precision is not None and precision[0] != precision[1]:
-        ours, theirs = precision
-        said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
+        said.append(PrecisionSetting(*precision))
     said += notes_on(outcomes)
     said += rated_errors(outcomes)
     said += decided_ties(outcomes)
     said += merged_summary(outcomes)
-    for missing in plan.missing:
-        place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}
-        said.append({**place, "side": missing.side})
+    said += [OnlyIn(missing.step, missing.rank, missing.side) for missing in plan.missing]
     if comparison and not any(outcome.compared for outcome in outcomes):
-        said.append({"code": "nothing_comparable"})
+        said.append(NothingComparable())
     return said
 
 
@@ -273,7 +270,7 @@ def _meta(request: Request, mode: str, summary: list[Reason]) -> dict[str, objec
         "task": mode,
         "options": json.dumps(asdict(request.options), default=str),
         "problem": request.problem,
-        "summary": summary,
+        "summary": encode(summary) or "[]",
     }
     return facts if request.benchmark is None else {**facts, "benchmark": request.benchmark}
 
@@ -305,7 +302,7 @@ def _write_whole(
                 finding.score,
                 finding.input_score,
                 finding.introduced,
-                json.dumps(finding.reasons, ensure_ascii=False),
+                encode(finding.reasons) or "[]",
                 finding.propagated_to,
                 json.dumps([asdict(place) for place in finding.places]),
             )

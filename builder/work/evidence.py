@@ -12,10 +12,9 @@ from builder.compare.columns import Columns
 from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
 from builder.match.value_pairing import SURPLUS
+from builder.reasons import UnlikeAttributes, UnlikeNames
 
 Rows = NDArray[np.bool_]
-# Where dumps have no measure of a tensor in common, arguments alone would be compared.
-_NO_COMMON_MEASURE = ("unlike_attributes", "unlike_names")
 
 
 def pair_evidence(
@@ -27,7 +26,8 @@ def pair_evidence(
     """The evidence of one pair at a step and rank; `told` are differences that others know of."""
     dumps = (comparison.matching.problem.dump, comparison.matching.benchmark.dump)
     apart = unlike(*dumps)
-    if apart is not None and apart["code"] in _NO_COMMON_MEASURE:
+    # Where dumps have no measure of a tensor in common, arguments alone would be compared.
+    if isinstance(apart, UnlikeAttributes | UnlikeNames):
         return Evidence(differences=tuple(each for each in told if each.count))
     rows = _Rows(comparison)
     kinds = rows.kinds()

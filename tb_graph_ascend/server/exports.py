@@ -10,7 +10,7 @@ from flask import Response, request
 
 from builder.claim_words import Language
 from builder.match.manual_file import MappedPair
-from builder.reasons import sentence
+from builder.reasons import Reason, sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
 from builder.tables.sheets import csv_text
 from tb_graph_ascend.server.answers import encoded
@@ -219,16 +219,8 @@ def _value_row(pair: ValuePair) -> Row:
     return row | pair.measures | {"differs": ", ".join(pair.differs)}
 
 
-def _sentences(reasons: Iterable[dict[str, Any]]) -> str:
-    return "; ".join(_sentence(reason) for reason in reasons)
-
-
-def _sentence(reason: dict[str, Any]) -> str:
-    try:
-        return sentence(reason)
-    except (KeyError, ValueError, TypeError):
-        # A file made by hand may lack what the sentence needs.
-        return msgspec.json.encode(reason).decode()
+def _sentences(reasons: Iterable[Reason]) -> str:
+    return "; ".join(sentence(reason) for reason in reasons)
 
 
 def _download(name: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:

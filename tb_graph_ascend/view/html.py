@@ -48,7 +48,7 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 rank=finding.rank,
                 name=finding.node.name,
                 score=finding.score,
-                reasons=[worded(reason) for reason in finding.reasons],
+                reasons=[worded(reason, "en") for reason in finding.reasons],
                 details=database.details(finding.node.id),
             )
             for finding in (database.findings().findings[:top] if said.causes else ())

@@ -37,6 +37,7 @@ from tests.ablation.parts import Part
 from tests.parallel import suite as parallel
 from tests.parallel.size import Precision
 from tests.parallel.strip import Dumps, strip
+from tests.told import facts
 from tests.upstream.cases import BUGS, SOUND, Release
 from tests.upstream.releases import folders_of
 from tests.upstream.releases import recorded as recorded_releases
@@ -199,7 +200,7 @@ def said(pairs: Sequence[ComparedPair]) -> list[Said]:
 
 
 def _said(trees: dict[int, Tree], finding: StoredFinding) -> Said:
-    codes = [reason["code"] for reason in finding.reasons]
+    codes = [facts(reason)["code"] for reason in finding.reasons]
     first = _named(trees, finding.step, finding.node)
     return Said(
         replace(first, is_alone=codes[0] in _CALLS_OF_ONE_RUN),

@@ -11,6 +11,7 @@ import pytest
 import builder
 from builder import BuildOptions, BuildResult
 from tests.builder.result_rows import rows
+from tests.told import facts
 
 Build = Callable[..., BuildResult]
 # The labels are int32 in MindSpore; PyTorch's program makes them long itself.
@@ -79,8 +80,8 @@ def test_a_rule_for_calls_that_fits_none_is_reported(build: Build, tmp_path: Pat
     names = "Mint.matmul: Torch.nothing, Mint.nothing: Torch.matmul"
     assert {"code": "rules_unfit", "names": names, "count": 2} in result.summary
     alone = build("cross/mindspore", "transformer/mint", api_mapping=rules)
-    (told,) = [reason for reason in alone.summary if reason["code"] == "rules_unfit"]
-    assert told["count"] == 3  # between two dumps of one framework no call is renamed
+    (told,) = [reason for reason in alone.summary if facts(reason)["code"] == "rules_unfit"]
+    assert facts(told)["count"] == 3  # between two dumps of one framework no call is renamed
 
 
 def test_a_tensor_that_is_half_written_is_said_and_costs_nothing_else(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from builder.reasons import AttributeDiffers
 from builder.results.reading import Results
 from builder.results.records import Finding
 
@@ -35,8 +36,8 @@ def named_causes(results: Results, step: int, rank: int) -> tuple[NamedCause, ..
 
 def is_of_gradients(finding: Finding) -> bool:
     """Whether a cause is that one run alone wants a gradient: no forward value shows that."""
-    first = finding.reasons[0] if finding.reasons else {"code": ""}
-    return first["code"] == "attribute_differs" and first.get("attribute") == "requires_grad"
+    first = finding.reasons[0] if finding.reasons else None
+    return isinstance(first, AttributeDiffers) and first.attribute == "requires_grad"
 
 
 def nodes_of(finding: Finding, step: int, rank: int) -> Iterator[int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import builder
 from builder import BuildOptions
 from builder.diagnosis.communication import Message, link
+from tests.told import facts
 
 
 def collective(node: int, api: str, group: tuple[int, ...] | None = None) -> Message:
@@ -62,7 +63,7 @@ def test_another_order_of_collectives_is_told_once() -> None:
         1: [collective(3, "broadcast"), collective(4, "all_reduce")],
     }
     _, discords = link(ranks)
-    assert [(found.rank, found.reason["code"]) for found in discords] == [
+    assert [(found.rank, facts(found.reason)["code"]) for found in discords] == [
         (0, "collective_order"),
         (1, "collective_order"),
     ]

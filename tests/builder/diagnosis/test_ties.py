@@ -10,6 +10,7 @@ from torch import nn
 import builder
 from builder.run.build import BuildResult
 from msprobe_core import PrecisionDebugger
+from tests.told import facts
 
 EXPERTS, WIDTH = 4, 16
 
@@ -67,7 +68,7 @@ def compare(tmp_path: Path, wrong: float = 1.0) -> BuildResult:
 def test_ties_are_said_and_are_no_finding(tmp_path: Path) -> None:
     result = compare(tmp_path)
     assert [finding.name for finding in result.findings] == []
-    said = [reason for reason in result.summary if reason["code"] == "ties"]
+    said = [reason for reason in result.summary if facts(reason)["code"] == "ties"]
     assert said == [{"code": "ties", "name": "Torch.topk.0.forward", "count": 1}]
 
 
