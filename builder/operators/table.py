@@ -76,11 +76,6 @@ def has(call: str, *traits: Trait) -> bool:
     return not operator(call).traits.isdisjoint(traits)
 
 
-def names_with(trait: Trait) -> frozenset[str]:
-    """All calls that have a trait."""
-    return frozenset(name for name, row in TABLE.items() if trait in row.traits)
-
-
 def gains_of(
     call: str, operands: Operands, factors: Factors, result: Result
 ) -> Sequence[float] | None:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from re import compile as expression
 from typing import Any, Literal
 from unittest.mock import patch
 
@@ -37,12 +35,12 @@ from tests.ablation.parts import Part
 from tests.parallel import suite as parallel
 from tests.parallel.size import Precision
 from tests.parallel.strip import Dumps, strip
+from tests.right_answers import Named, Right, among, fits, of_release
 from tests.told import facts
-from tests.upstream.cases import BUGS, SOUND, Release
+from tests.upstream.cases import BUGS, SOUND
 from tests.upstream.releases import folders_of
 from tests.upstream.releases import recorded as recorded_releases
-from tests.upstream.truth import is_right
-from tests.zoo.culprit import Found, right_answers
+from tests.zoo.culprit import right_answers
 from tests.zoo.kernels import suite as kernels
 from tests.zoo.suite import Case, cases, recorded
 
@@ -50,23 +48,6 @@ Kind = Literal["bug", "two", "sound"]
 _NODES = 1 << 32
 _TASK = ("statistics",)
 _CALLS_OF_ONE_RUN = ("extra_calls", "missing_calls")
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A node that a finding names: where it ran, the module around it, the stack of its call.
-
-    It `is_alone` where the finding is that one run makes the call and the other does not.
-    """
-
-    step: int
-    name: str
-    inside: str = ""
-    stack: str | None = None
-    is_alone: bool = False
-
-
-Right = Callable[[Named], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +219,7 @@ def compared_case(case: Case, root: Path, dumps: Dumps = "ours") -> Compared:
     """A case of the suite of seeded bugs, recorded below a folder if need be."""
     problem, benchmark = recorded(case, root)
     culprits = case.fault.culprits if case.fault is not None else None
-    faults = () if culprits is None else (_among(right_answers(culprits, problem, benchmark)),)
+    faults = () if culprits is None else (among(right_answers(culprits, problem, benchmark)),)
     title = f"{case.architecture} {case.benchmark.dtype} {case.name}"
     return Compared(title, _stripped(problem, benchmark, dumps), faults)
 
@@ -253,7 +234,7 @@ def wrong_kernels(
         problem, benchmark, places = kernels.recorded(case, root)
         if all(places) and len(set(places)) == len(places):
             pairs = _compared(problem, benchmark, BuildOptions(workers=1))
-            yield Compared(case.title, pairs, tuple(map(_among, places)))
+            yield Compared(case.title, pairs, tuple(map(among, places)))
 
 
 def releases(root: Path, kept: Path, every: int, kind: Kind) -> Iterator[Compared]:
@@ -261,7 +242,9 @@ def releases(root: Path, kept: Path, every: int, kind: Kind) -> Iterator[Compare
     for case in (SOUND if kind == "sound" else BUGS)[::every]:
         problem, benchmark = recorded_releases(case, root, kept)
         pairs = _compared(problem, benchmark, BuildOptions(workers=1))
-        yield Compared(case.title, pairs, (_of_release(case, root),) if case.mended else ())
+        yield Compared(
+            case.title, pairs, (of_release(case, folders_of(case, root)),) if case.mended else ()
+        )
 
 
 def parallel_layouts(
@@ -275,7 +258,7 @@ def parallel_layouts(
             parallel.record_problem(case, kept),
         )
         options = BuildOptions(workers=1, merging=parallel.merging_of(case))
-        faults = () if case.fault is None else (_fits(case.fault.culprits),)
+        faults = () if case.fault is None else (fits(case.fault.culprits),)
         yield Compared(case.name, _compared(problem, benchmark, options), faults)
 
 
@@ -288,19 +271,3 @@ def _stripped(problem: Path, benchmark: Path, dumps: Dumps) -> list[ComparedPair
         for dump, copy in zip((problem, benchmark), copies, strict=True):
             strip(shutil.copytree(dump, copy), dumps)
         return _compared(*copies, options)
-
-
-def _among(places: Iterable[Found]) -> Right:
-    known = frozenset(places)
-    return lambda named: (named.step, named.name) in known
-
-
-def _fits(culprits: Sequence[str]) -> Right:
-    expressions = list(map(expression, culprits))
-    return lambda named: any(e.search(named.name) or e.search(named.inside) for e in expressions)
-
-
-def _of_release(case: Release, root: Path) -> Right:
-    folders = folders_of(case, root)
-    holds = cache(lambda stack, is_alone: is_right(stack, is_alone, case, folders))
-    return lambda named: bool(holds(named.stack, named.is_alone))

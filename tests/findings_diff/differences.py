@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:  # the suites take seconds to load
-    from tests.findings_diff.pairs import Right
+from tests.right_answers import Named, Right
 
 Answer = dict[str, Any]
 """A line of `say`: findings, or an error."""
@@ -44,9 +43,10 @@ def judge(answer: Answer, faults: Sequence[Right]) -> Judged:
     """Hold the findings of an answer against the faults of its pair."""
     if "error" in answer:
         return Judged(first=False, named=0, wrong=0, failed=True)
-    findings = [_told(finding) for finding in answer["findings"]]
-    right = [any(fault(finding) for fault in faults) for finding in findings]
-    places = [place for finding in findings for place in (finding, *finding["places"])]
+    findings = answer["findings"]
+    first = [_named(finding, is_alone=_is_alone(finding)) for finding in findings]
+    right = [any(fault(named) for fault in faults) for named in first]
+    places = [*first, *(_named(place) for finding in findings for place in finding["places"])]
     return Judged(
         first=bool(right) and right[0],
         named=sum(any(map(fault, places)) for fault in faults),
@@ -99,9 +99,13 @@ def _refused(answer: Answer) -> str:
     return f" ({answer['refusal']})" if answer.get("refusal") else ""
 
 
-def _told(finding: dict[str, Any]) -> dict[str, Any]:
-    alone = bool(finding["reasons"]) and finding["reasons"][0].startswith(_ALONE)
-    return {**finding, "is_alone": alone}
+def _named(place: dict[str, Any], *, is_alone: bool = False) -> Named:
+    inside, stack = place.get("inside") or "", place.get("stack")
+    return Named(place["step"], place["node"], inside, stack, is_alone)
+
+
+def _is_alone(finding: dict[str, Any]) -> bool:
+    return bool(finding["reasons"]) and finding["reasons"][0].startswith(_ALONE)
 
 
 def _names(answer: Answer) -> list[tuple[Any, ...]]:

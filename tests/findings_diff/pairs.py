@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from re import compile as expression
 from typing import Any
 
 from tests.parallel import suite as parallel
 from tests.parallel.strip import strip
+from tests.right_answers import Right, among, fits, of_release
 from tests.upstream.cases import BUGS, SOUND
 from tests.upstream.releases import RecordingError, folders_of
 from tests.upstream.releases import recorded as recorded_releases
-from tests.upstream.truth import is_right
 from tests.zoo import suite as zoo
 from tests.zoo.culprit import right_answers
 from tests.zoo.kernels import suite as kernels
 from tests.zoo.record import Task
-
-Place = dict[str, Any]
-Right = Callable[[Place], bool]
-"""Whether a step, a node, the module around it and its stack are where a fault is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ def seeded_bugs(kept: Path, task: Task, seed: int) -> Iterator[RecordedPair]:
         dtype = str(case.problem.dtype).removeprefix("torch.")
         title = f"zoo {seed} {task} {case.architecture} {dtype} {case.kind} {case.name}"
         culprits = case.fault.culprits if case.fault is not None else None
-        found = () if culprits is None else (_among(right_answers(culprits, problem, benchmark)),)
+        found = () if culprits is None else (among(right_answers(culprits, problem, benchmark)),)
         yield RecordedPair(title, problem, benchmark, found)
 
 
@@ -66,7 +60,7 @@ def wrong_kernels(kept: Path, seed: int) -> Iterator[RecordedPair]:
         problem, benchmark, places = kernels.recorded(case, kept)
         if all(places) and len(set(places)) == len(places):
             title = f"kernels {seed} {case.title}"
-            yield RecordedPair(title, problem, benchmark, tuple(map(_among, places)))
+            yield RecordedPair(title, problem, benchmark, tuple(map(among, places)))
 
 
 def releases(kept: Path, root: Path) -> Iterator[RecordedPair]:
@@ -77,7 +71,7 @@ def releases(kept: Path, root: Path) -> Iterator[RecordedPair]:
         except RecordingError:
             continue  # `make upstream` lists those that do not run
         folders = folders_of(case, root.resolve())
-        faults = (_of_release(case, folders),) if case.mended else ()
+        faults = (of_release(case, folders),) if case.mended else ()
         yield RecordedPair(f"releases {case.title}", problem, benchmark, faults)
 
 
@@ -87,7 +81,7 @@ def parallel_layouts(kept: Path, seed: int, precision: Any) -> Iterator[Recorded
     for case in parallel.cases(["statistics"], seed, precision=precision):
         benchmark = parallel.record_benchmark(case, kept)
         problem = parallel.record_problem(case, kept)
-        faults = () if case.fault is None else (_fits(case.fault.culprits),)
+        faults = () if case.fault is None else (fits(case.fault.culprits),)
         yield RecordedPair(f"parallel {seed} {precision} {case.name}", problem, benchmark, faults)
 
 
@@ -99,20 +93,3 @@ def _stripped(dump: Path) -> Path:
         strip(shutil.copytree(dump, partial), "peer")
         partial.rename(copy)
     return copy
-
-
-def _among(places: Iterable[tuple[int, str]]) -> Right:
-    known = frozenset(places)
-    return lambda place: (place["step"], place["node"]) in known
-
-
-def _fits(culprits: Sequence[str]) -> Right:
-    expressions = list(map(expression, culprits))
-    return lambda place: any(
-        e.search(text) for e in expressions for text in (place["node"], place.get("inside") or "")
-    )
-
-
-def _of_release(case: Any, folders: tuple[Path, Path]) -> Right:
-    holds = cache(lambda stack, is_alone: is_right(stack, is_alone, case, folders))
-    return lambda place: bool(holds(place.get("stack"), place.get("is_alone", False)))

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from tests.findings_diff.differences import difference, judge, tally
+from tests.right_answers import among
 
 WRONG = "Torch.add.3.forward"
 RIGHT = "Torch.linear.0.forward"
 OTHER = "Module.norm.LayerNorm.forward.0"
-FAULTS = (lambda place: place["node"] == RIGHT,)
+FAULTS = (among({(0, RIGHT)}),)
 
 
 def _finding(node: str, **told: Any) -> dict[str, Any]:
