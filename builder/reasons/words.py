@@ -55,11 +55,11 @@ SENTENCES: Mapping[str, Words] = {
         "{value}：该参数在另一侧没有对应",
     ),
     "surplus": Words(
-        "{value}: exists on the {side} side only",
+        "{value}: exists on the {side:side} side only",
         "{value}：只存在于{side:side}",
     ),
     "unrecorded": Words(
-        "{value}: the {side} run alone has numbers of it, so it is not compared",
+        "{value}: the {side:side} run alone has numbers of it, so it is not compared",
         "{value}：只有{side:side}记录了它的数值，不作比较",
     ),
     "unreadable": Words(
@@ -429,12 +429,12 @@ SENTENCES: Mapping[str, Words] = {
         "此取出的值不同，但不算问题",
     ),
     "number_taken": Words(
-        "{name} of the {side} side has the number of another folder beside it, and is shown as "
-        "{number}",
+        "{name} of the {side:side} side has the number of another folder beside it, and is shown "
+        "as {number}",
         "{side:side}的 {name} 与旁边另一目录编号相同，显示为 {number}",
     ),
     "placed_by_names": Words(
-        "the {side} dump has no construct.json: its modules stand as their names say, and its "
+        "the {side:side} dump has no construct.json: its modules stand as their names say, and its "
         "calls where the other run has calls of their names, or beside their neighbours",
         "{side:side}的数据没有 construct.json：模块按名称放置，调用放在另一侧同名调用所在之处，否"
         "则放在相邻调用旁",
@@ -458,7 +458,7 @@ SENTENCES: Mapping[str, Words] = {
         "{set_aside} 个未比对（{reasons}）",
     ),
     "only_in": Words(
-        "step {step} rank {rank} exists on the {side} side only",
+        "step {step} rank {rank} exists on the {side:side} side only",
         "第 {step} 步、卡 {rank} 只存在于{side:side}",
     ),
     "nothing_comparable": Words(

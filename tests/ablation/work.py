@@ -18,6 +18,7 @@ from builder import BuildOptions
 from builder.compare.score import THRESHOLD
 from builder.dump.sources import find_sources
 from builder.match.tree import Tree, TreeNode
+from builder.reasons import ExtraCalls, Heals, MissingCalls
 from builder.run.order import link_ranks, order_findings
 from builder.work.mapping_rules import match_rules
 from builder.work.merge_plan import plan_comparison
@@ -36,7 +37,6 @@ from tests.parallel import suite as parallel
 from tests.parallel.size import Precision
 from tests.parallel.strip import Dumps, strip
 from tests.right_answers import Named, Right, among, fits, of_release
-from tests.told import facts
 from tests.upstream.cases import BUGS, SOUND
 from tests.upstream.releases import folders_of
 from tests.upstream.releases import recorded as recorded_releases
@@ -47,7 +47,6 @@ from tests.zoo.suite import Case, cases, recorded
 Kind = Literal["bug", "two", "sound"]
 _NODES = 1 << 32
 _TASK = ("statistics",)
-_CALLS_OF_ONE_RUN = ("extra_calls", "missing_calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +180,11 @@ def said(pairs: Sequence[ComparedPair]) -> list[Said]:
 
 
 def _said(trees: dict[int, Tree], finding: StoredFinding) -> Said:
-    codes = [facts(reason)["code"] for reason in finding.reasons]
     first = _named(trees, finding.step, finding.node)
     return Said(
-        replace(first, is_alone=codes[0] in _CALLS_OF_ONE_RUN),
+        replace(first, is_alone=isinstance(finding.reasons[0], ExtraCalls | MissingCalls)),
         tuple(_named(trees, place.step, place.node) for place in finding.places),
-        heals="heals" in codes,
+        heals=any(isinstance(reason, Heals) for reason in finding.reasons),
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
+from builder.reasons import NothingComparable, OnlyIn
 from tests.builder.result_rows import rows
 
 Build = Callable[..., BuildResult]
@@ -64,7 +65,7 @@ def test_a_dump_against_itself_has_no_finding(build: Build, sample: str) -> None
 
 def test_structure_has_nothing_to_compare_and_says_so(build: Build) -> None:
     result = build("structure/bench", "structure/bench")
-    assert {"code": "nothing_comparable"} in result.summary
+    assert NothingComparable() in result.summary
     assert result.mode == "structure"
     assert rows(result, "SELECT count(*) FROM node WHERE score IS NOT NULL") == [(0,)]
 
@@ -182,7 +183,7 @@ def test_step_and_rank_folders_keep_their_numbers(build: Build, step: int) -> No
 
 def test_steps_of_one_side_only_are_listed(build: Build) -> None:
     result = build("tensor/problem", "statistics/bench")
-    assert {"code": "only_in", "step": 1, "rank": 0, "side": "benchmark"} in result.summary
+    assert OnlyIn(1, 0, "benchmark") in result.summary
     (row,) = rows(result, "SELECT step, rank, side, status FROM graph WHERE status = 'missing'")
     assert row == (1, 0, "problem", "missing")
 

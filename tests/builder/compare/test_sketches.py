@@ -20,6 +20,7 @@ from builder.dump.values import Record
 from builder.judge.verdict import judge
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree
+from builder.reasons import ExtremesAgree
 from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import TensorBook
@@ -176,4 +177,4 @@ def test_of_a_mask_no_statistics_are_said_to_agree_that_it_does_not_have(tmp_pat
 
     data = side(mask.flip(0), X * 2), side(mask, X)
     noted = judge(compared(tmp_path, *data, sketch_version=1))[0].reasons
-    assert {"code": "extremes_agree", "value": "input.1"} in noted
+    assert ExtremesAgree("input.1") in noted

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 import builder
-from builder.reasons import percent, sentence
+from builder.reasons import sentence
+from builder.reasons.sentences import percent
 from builder.work.outcome import StoredFinding
 from tests.builder.diagnosis import recorded_programs
 from tests.builder.diagnosis.recorded_programs import Change, hooked, names, recorded, same

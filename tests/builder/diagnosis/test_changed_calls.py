@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from builder.reasons import ExtraReplaced
 from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
 from tests.builder.dumps import backward, forward, tensor
 from tests.told import facts
@@ -85,7 +86,7 @@ def test_a_call_in_place_of_another_says_of_which(tmp_path: Path) -> None:
     mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
     (found,) = findings(tmp_path, replaced(mine, 3.4), replaced(other, 3))
     assert found.node.name == mine
-    assert found.reasons == [{"code": "extra_replaced", "names": mine, "instead": other}]
+    assert found.reasons == [ExtraReplaced(mine, other)]
 
 
 def test_of_two_calls_in_one_place_the_second_is_not_named_for_its_value(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_whole_module_of_one_run_alone_is_named_with_its_calls_as_part_of_it(
     (finding,) = builder.build(*sides, tmp_path / "o").findings
     assert finding.name.startswith("Module.norm2.")
     first, *others = finding.reasons
-    assert first == {"code": f"{kind}_calls", "names": finding.name}
+    assert facts(first) == {"code": f"{kind}_calls", "names": finding.name}
     (inside,) = [reason for reason in others if facts(reason)["code"] == f"{kind}_inside"]
     calls = str(facts(inside)["names"]).split(", ")
     assert calls

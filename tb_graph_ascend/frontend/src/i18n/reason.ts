@@ -6,6 +6,7 @@ import type { Finding, Reason, Refusal } from "../api/types";
 import { toldBriefly } from "../graph/named";
 import { shortNumber } from "../text/numbers";
 import { wordedFacts } from "./facts";
+import { tellsKind } from "./findingreasons";
 import { reasonsEn } from "./reasons.en";
 
 /** The sentence of a reason, calls and modules told as the rows tell them. */
@@ -52,22 +53,9 @@ export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
   return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts));
 }
 
-/** Reasons that say more exactly than the kind of a finding what it is. */
-const TELLING: ReadonlySet<Reason["code"]> = new Set<Reason["code"]>([
-  "extra_calls",
-  "missing_calls",
-  "extra_replaced",
-  "missing_replaced",
-  "batch_differs",
-  "rewired",
-  "fed_otherwise",
-  "rows_differ",
-  "optimizer",
-]);
-
 /** What a finding is, in a word or two. */
 export function kindText(t: TFunction, { kind, reasons }: Finding): string {
-  const told = reasons.find(({ code }) => TELLING.has(code))?.code;
+  const told = reasons.find(tellsKind)?.code;
   return wordOf(t, "findingKind", told ?? kind);
 }
 

@@ -7,6 +7,7 @@ import { calledAs, calledBriefly, marked } from "../graph/called";
 import { labelOfName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
+import { holdsEverywhere } from "../i18n/findingreasons";
 import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
@@ -212,20 +213,9 @@ export function causeOnAnotherRank(causes: readonly Cause[], node: Pick<Node, "i
   return named.flatMap(({ places }) => places).find((place) => place.name === node.name && place.rank !== rank);
 }
 
-/** Reasons that hold in every place of a cause: what the call is given, not what it puts out. */
-const OF_THE_CALL: ReadonlySet<Reason["code"]> = new Set<Reason["code"]>([
-  "argument_differs",
-  "fed_otherwise",
-  "extra_calls",
-  "missing_calls",
-  "extra_replaced",
-  "missing_replaced",
-]);
-
 /** The reasons of a cause: those that hold wherever it is, and those of the step and rank in which it was found. */
 export function reasonsByPlace({ finding: { reasons } }: Cause): { everywhere: Reason[]; there: Reason[] } {
-  const isEverywhere = ({ code }: Reason): boolean => OF_THE_CALL.has(code);
-  return { everywhere: reasons.filter(isEverywhere), there: reasons.filter((reason) => !isEverywhere(reason)) };
+  return { everywhere: reasons.filter(holdsEverywhere), there: reasons.filter((reason) => !holdsEverywhere(reason)) };
 }
 
 /** In how many places a cause is, and how many of them are on screen: all else around a card is of these. */

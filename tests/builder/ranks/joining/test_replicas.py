@@ -94,7 +94,7 @@ def test_the_rank_whose_replica_differs_is_named(tmp_path: Path, odd: int) -> No
     made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
     (found,) = made.findings
     assert found.name == _ODD
-    said = found.reasons[0]
+    said = facts(found.reasons[0])
     assert (said["code"], said["value"]) == ("replica_differs", "parameters.weight")
     assert (said["axis"], said["ranks"]) == ("tp", str(odd))
 
