@@ -10,10 +10,12 @@ import json
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from builder import reasons
+from builder.certainty import CERTAINTY_WORDS
 from builder.claim_words import NAMED, WORDS, Language
 from builder.reasons.words import PHRASES, SENTENCES
 from tb_graph_ascend.server import create_app
@@ -30,6 +32,7 @@ _HEAD = (
     "/* Written by `make messages` from builder/claim_words.py, which alone words an all-clear. */"
 )
 _REASONS_HEAD = "/* Written by `make messages` from builder/reasons, which alone words a reason. */"
+_SURE_HEAD = "/* Written by `make messages` from builder/certainty.py, which alone words it. */"
 _KINDS: tuple[tuple[type[reasons.Fact], str], ...] = (
     (reasons.RuleFact, "rule"),
     (reasons.ValueFact, "value"),
@@ -84,14 +87,12 @@ def reason_files() -> dict[Path, str]:
     """The sentences of reasons, what they are put together of, and their kinds, by their files."""
     files = {SOURCES / "i18n" / "reasonkinds.ts": _kinds()}
     for language in _LANGUAGES:
+        files[SOURCES / "i18n" / f"sure.{language}.ts"] = (
+            f"{_SURE_HEAD}\n\nexport const sure{language.title()} = "
+            f"{_typescript(_nested(CERTAINTY_WORDS, language))};\n"
+        )
         sentences = {key: _page_text(getattr(words, language)) for key, words in SENTENCES.items()}
-        phrases: dict[str, object] = {}
-        for key, words in PHRASES.items():
-            *groups, name = key.split(".")
-            inner = phrases
-            for group in groups:
-                inner = inner.setdefault(group, {})  # type: ignore[assignment]
-            inner[name] = _page_text(getattr(words, language))
+        phrases = _nested(PHRASES, language)
         end = language.title()
         files[SOURCES / "i18n" / f"reasons.{language}.ts"] = (
             f"{_REASONS_HEAD}\n\n"
@@ -101,6 +102,18 @@ def reason_files() -> dict[Path, str]:
             f"{_REASONS_HEAD}\n\nexport const facts{end} = {_typescript(phrases)};\n"
         )
     return files
+
+
+def _nested(table: Mapping[str, Any], language: Language) -> dict[str, object]:
+    """The words of a table in a language, by their keys' parts."""
+    nested: dict[str, object] = {}
+    for key, words in table.items():
+        *groups, name = key.split(".")
+        inner = nested
+        for group in groups:
+            inner = inner.setdefault(group, {})  # type: ignore[assignment]
+        inner[name] = _page_text(getattr(words, language))
+    return nested
 
 
 def _kinds() -> str:

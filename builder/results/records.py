@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from builder.certainty import Certainty as Certainty
 from builder.claim import Evidence
 
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
@@ -315,7 +316,10 @@ class FindingPlace(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A suspect of the diagnosis; `places` are the repeats of its cause, in their order."""
+    """A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
+
+    `certainty` says how sure it is; None in files of earlier releases and of msprobe.
+    """
 
     id: int
     step: int
@@ -328,6 +332,7 @@ class Finding(msgspec.Struct, frozen=True):
     reasons: list[Reason]
     propagated_to: Count
     places: list[FindingPlace] = []
+    certainty: Certainty | None = None
 
 
 class Findings(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypedDict
 
 import msgspec
 
+from builder.certainty import Certainty, certainty_told
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
@@ -41,6 +43,7 @@ from builder.results.shown_evidence import (
     evidence_of_file,
     stored_evidence,
 )
+from builder.results.stored_rows import certainty_in
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
 from msprobe_core.format.bounded import parse_json
@@ -57,7 +60,8 @@ class Suspect:
     failed between them, and what the node is called there. `places` are where the same cause showed
     again: step, rank and node of each. `apart` is how far a value is off, the relative error that
     tables have, `explained` how much of it its inputs explain; None where no distance is known. It
-    `heals` where all that its step puts out agrees: another way to the same result.
+    `heals` where all that its step puts out agrees: another way to the same result. `certainty`
+    tells how sure it is; None in files of earlier releases.
     """
 
     step: int
@@ -85,6 +89,12 @@ class Suspect:
     apart: float | None = None
     explained: float | None = None
     heals: bool = False
+    certainty: Certainty | None = None
+
+    @property
+    def sure(self) -> str:
+        """How sure it is, and why."""
+        return certainty_told(self.certainty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +178,15 @@ class Diagnosis:
             "refusal": self.refusal,
             "claim": claim_facts(self.claim),
             "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
-            "findings": [{key: getattr(f, key) for key in keys} for f in self.named],
+            "findings": [_as_json(suspect, keys) for suspect in self.named],
         }
+
+
+def _as_json(suspect: Suspect, keys: Sequence[str]) -> dict[str, object]:
+    """A finding as documented; `certainty` with its sentence, null where the file has none."""
+    sure = suspect.certainty
+    facts = None if sure is None else {**msgspec.to_builtins(sure), "text": suspect.sure}
+    return {**{key: getattr(suspect, key) for key in keys}, "certainty": facts}
 
 
 def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
@@ -296,6 +313,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         stack=row["stack_text"],
         places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
         path=_path(row["name"]),
+        certainty=certainty_in(row["certainty"] if "certainty" in row.keys() else None),  # noqa: SIM118
         **_place(decode(row["reasons"])),
     )
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 from sqlalchemy import Connection, Row, select
 
+from builder.certainty import Certainty
 from builder.reasons import MeasureTaken, decode
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
@@ -121,6 +122,7 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
         reasons=decode(row.reasons),
         propagated_to=row.propagated_to,
         places=_places(row.places),
+        certainty=certainty_in(row.certainty),
     )
 
 
@@ -163,6 +165,14 @@ def partners_of(
         else CommunicationLink(kind, rank, peer, None)
         for kind, rank, peer in links
     ]
+
+
+def certainty_in(text: str | None) -> Certainty | None:
+    """The certainty in a cell; None where there is none, or one of a newer release."""
+    try:
+        return None if text is None else msgspec.json.decode(text, type=Certainty)
+    except msgspec.MsgspecError:
+        return None
 
 
 def object_of(text: str | None) -> dict[str, Any]:

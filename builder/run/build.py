@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from builder.certainty import certainty_of
 from builder.claim import Claim, Evidence
 from builder.diagnosis.communication import Link
 from builder.dump.sources import find_sources
@@ -275,6 +276,11 @@ def _meta(request: Request, mode: str, summary: list[Reason]) -> dict[str, objec
     return facts if request.benchmark is None else {**facts, "benchmark": request.benchmark}
 
 
+def _certainty(finding: StoredFinding, *, behind: bool) -> str:
+    said = certainty_of(finding.reasons, finding.basis, behind=behind)
+    return msgspec.json.encode(said).decode()
+
+
 def tool_version() -> str:
     """The version of this installation, `unknown` in a tree that is not installed."""
     try:
@@ -305,6 +311,7 @@ def _write_whole(
                 encode(finding.reasons) or "[]",
                 finding.propagated_to,
                 json.dumps([asdict(place) for place in finding.places]),
+                _certainty(finding, behind=number > 1),
             )
             for number, finding in enumerate(findings, 1)
         ]

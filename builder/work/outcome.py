@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from builder.certainty import Basis
 from builder.claim import NO_EVIDENCE, Claim, Counted, Evidence, claim, together
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
@@ -26,7 +27,7 @@ class StoredFinding:
     """A finding by its node's id, as it travels between processes.
 
     `line` is where its node was called from, `kinds` are those of its change that nodes of the same
-    cause share, `places` are those where the same cause showed.
+    cause share, `places` are those where the same cause showed; `basis` is what it rests on.
     """
 
     step: int
@@ -47,6 +48,7 @@ class StoredFinding:
     kinds: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     heals_by_itself: bool = False
+    basis: Basis = "measured"
 
     @property
     def heals(self) -> bool:

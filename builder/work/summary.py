@@ -8,6 +8,7 @@ from typing import Protocol, TypedDict
 
 import numpy as np
 
+from builder.certainty import basis_of
 from builder.claim import Counted
 from builder.compare.comparison import Comparison
 from builder.compare.modes import Unlike, mode_of, unlike
@@ -293,6 +294,8 @@ def _stored(
     finding: Finding, result: PairResult, problem: Numbered, benchmark: Numbered
 ) -> StoredFinding:
     side = problem if finding.side == "problem" else benchmark
+    comparison = result.pair.comparison
+    is_guess = comparison is not None and finding.node in comparison.matching.guess
     return StoredFinding(
         step=result.pair.plan.step,
         rank=result.pair.plan.rank,
@@ -311,4 +314,5 @@ def _stored(
         line=source_line(side.tree, finding.node),
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,
+        basis=basis_of(finding.reasons, by_scores=result.walked.by_scores, is_guess=is_guess),
     )

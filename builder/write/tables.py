@@ -164,6 +164,7 @@ FINDING = TableSpec(
         "reasons TEXT NOT NULL",  # JSON list of {"code": …, …}
         "propagated_to INTEGER NOT NULL",
         "places TEXT",  # JSON list of the same cause elsewhere: step, rank, node (its id), name
+        "certainty TEXT",  # JSON: word, basis, behind; builder.certainty
     ),
 )
 
@@ -275,7 +276,7 @@ IDS: dict[str, dict[str, str]] = {
 LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten", "let_pass"),
-    "finding": ("places",),
+    "finding": ("places", "certainty"),
     "graph": ("begins",),
 }
 

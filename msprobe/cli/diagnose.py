@@ -223,6 +223,7 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
     if suspect.inside is not None:
         lines.append(f"   inside {suspect.inside}")
     lines += [f"   {reason}" for reason in suspect.reasons]
+    lines.append(f"   {suspect.sure}")
     if suspect.places:
         count = len(suspect.places)
         lines.append(f"   in {count} more place{'s' * (count != 1)}: {_places(suspect)}")

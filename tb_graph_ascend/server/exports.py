@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from flask import Response, request
 
+from builder.certainty import certainty_told
 from builder.claim_words import Language
 from builder.match.manual_file import MappedPair
 from builder.reasons import Reason, sentence
@@ -65,6 +66,7 @@ def resource(place: Workplace) -> Resource:
                 **msgspec.structs.asdict(finding),
                 "node": finding.node.name,
                 "reasons": _sentences(finding.reasons),
+                "certainty": certainty_told(finding.certainty),
             }
             for finding in suspects
         ]

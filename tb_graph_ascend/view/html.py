@@ -11,6 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from builder.certainty import certainty_told
 from builder.claim import evidence_told
 from builder.results.database import ResultDatabase
 from builder.results.extent import formats_told
@@ -32,6 +33,7 @@ class _Place:
     name: str
     score: float | None
     reasons: list[str]
+    sure: str
     details: NodeDetails
 
 
@@ -49,6 +51,7 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 name=finding.node.name,
                 score=finding.score,
                 reasons=[worded(reason, "en") for reason in finding.reasons],
+                sure=certainty_told(finding.certainty),
                 details=database.details(finding.node.id),
             )
             for finding in (database.findings().findings[:top] if said.causes else ())
@@ -151,6 +154,7 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 <span class="score{{ ' dark' if (place.score or 0) > 0.6 else '' }}"
  style="background: {{ place.score | red }}">{{ place.score | short }}</span></h2>
 <p class="quiet">step {{ place.step }}, rank {{ place.rank }}</p>
+<p>{{ place.sure }}</p>
 {% for reason in place.reasons %}<p>{{ reason }}</p>
 {% endfor %}
 <details><summary>Values</summary>

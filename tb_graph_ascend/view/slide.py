@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from builder import claim
+from builder.certainty import certainty_told
 from builder.claim_words import Language
 from builder.reasons import (
     Heals,
@@ -121,13 +122,14 @@ def _named(
 ) -> _Subject:
     """What the diagnosis names."""
     finding, words = cause.finding, WORDS[language]
+    told = reason or _told(finding, language) or finding.kind
     return _Subject(
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
         begins=_begins(cause.module, _sentences(finding, language)),
         where=" · ".join(_where(cause, words, share)),
-        told=reason or _told(finding, language) or finding.kind,
+        told="; ".join((told, certainty_told(finding.certainty, language))),
         stack=cause.stack or [],
     )
 

@@ -35,6 +35,7 @@ FINDING = {
     "reasons": list,
     "propagated_to": int,
     "places": list,
+    "certainty": dict,
 }
 
 

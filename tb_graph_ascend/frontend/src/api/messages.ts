@@ -1403,6 +1403,8 @@ export interface components {
         /**
          * Finding
          * @description A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
+         *
+         *         `certainty` says how sure it is; None in files of earlier releases and of msprobe.
          */
         Finding: {
             id: number;
@@ -1417,6 +1419,8 @@ export interface components {
             propagated_to: number;
             /** @default [] */
             places: components["schemas"]["FindingPlace"][];
+            /** @default null */
+            certainty: components["schemas"]["Certainty"] | null;
         };
         /**
          * FindingPlace
@@ -1427,6 +1431,20 @@ export interface components {
             rank: number;
             node: number;
             name: string;
+        };
+        /**
+         * Certainty
+         * @description How sure a finding is.
+         *
+         *         It stands `behind` where another finding comes before it, which may explain it on ways that
+         *         nobody recorded.
+         */
+        Certainty: {
+            /** @enum {unknown} */
+            word: "certain" | "likely" | "possible";
+            /** @enum {unknown} */
+            basis: "estimated" | "guessed" | "measured" | "scores";
+            behind: boolean;
         };
         /**
          * MapAllRequest
@@ -2726,6 +2744,7 @@ export type Failure = components['schemas']['Failure'];
 export type Findings = components['schemas']['Findings'];
 export type Finding = components['schemas']['Finding'];
 export type FindingPlace = components['schemas']['FindingPlace'];
+export type Certainty = components['schemas']['Certainty'];
 export type MapAllRequest = components['schemas']['MapAllRequest'];
 export type MapRequest = components['schemas']['MapRequest'];
 export type MappingResult = components['schemas']['MappingResult'];

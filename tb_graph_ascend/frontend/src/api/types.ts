@@ -13,6 +13,7 @@ export type {
   BuildWish,
   Builds,
   Cause,
+  Certainty,
   CausePlace,
   Children,
   Claim,
