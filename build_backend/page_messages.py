@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from builder import reasons
-from builder.certainty import CERTAINTY_WORDS
 from builder.claim_words import NAMED, WORDS, Language
-from builder.reasons.words import PHRASES, SENTENCES
+from builder.finding_certainty import CERTAINTY_WORDS
+from builder.reasons.reason_words import PHRASES, SENTENCES
 from tb_graph_ascend.server import create_app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,7 +32,9 @@ _HEAD = (
     "/* Written by `make messages` from builder/claim_words.py, which alone words an all-clear. */"
 )
 _REASONS_HEAD = "/* Written by `make messages` from builder/reasons, which alone words a reason. */"
-_SURE_HEAD = "/* Written by `make messages` from builder/certainty.py, which alone words it. */"
+_SURE_HEAD = (
+    "/* Written by `make messages` from builder/finding_certainty.py, which alone words it. */"
+)
 _KINDS: tuple[tuple[type[reasons.Fact], str], ...] = (
     (reasons.RuleFact, "rule"),
     (reasons.ValueFact, "value"),

@@ -1,10 +1,10 @@
 """Facts about a node, a finding or a comparison: one class each, which says what it holds.
 
 The database and the API have each as JSON, `{"code": …}` and its fields in their order; the code is
-the class's name in lower case. `builder.reason_words` alone has their sentences, so that every
-interface words them in its language. Code that decides by a reason matches on its class.
+the class's name in lower case. `builder.reasons.reason_words` alone has their sentences, so that
+every interface words them in its language. Code that decides by a reason matches on its class.
 
-A new one: its class here and in `Reason`, its sentences in `builder/reason_words.py`, then
+A new one: its class here and in `Reason`, its sentences in `builder/reasons/reason_words.py`, then
 `make messages`; what has to decide about it, mypy and tsc name.
 """
 

@@ -14,7 +14,7 @@ from builder.claim_words import Language
 from builder.reasons.fact import Fact
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
-from builder.reasons.words import PHRASES, SENTENCES
+from builder.reasons.reason_words import PHRASES, SENTENCES
 
 # From ten times on nobody reads percent.
 _TIMES = 10.0

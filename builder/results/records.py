@@ -9,11 +9,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from builder.certainty import Certainty as Certainty
 from builder.claim import Evidence
 
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
 from builder.compare.forgiveness import LetPassBy as LetPassBy
+from builder.finding_certainty import Certainty as Certainty
 from builder.judge.verdict import Verdict as Verdict
 from builder.match.tree import Kind as Kind
 from builder.reasons import ErrorOf as ErrorOf

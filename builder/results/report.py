@@ -11,10 +11,10 @@ from typing import TypedDict
 
 import msgspec
 
-from builder.certainty import Certainty, certainty_told
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
+from builder.finding_certainty import Certainty, certainty_told
 from builder.reasons import (
     AxisFact,
     Explained,

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 from sqlalchemy import Connection, Row, select
 
-from builder.certainty import Certainty
+from builder.finding_certainty import Certainty
 from builder.reasons import MeasureTaken, decode
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from builder.certainty import certainty_of
 from builder.claim import Claim, Evidence
 from builder.diagnosis.communication import Link
 from builder.dump.sources import find_sources
 from builder.errors import InputError, OutputError
+from builder.finding_certainty import certainty_of
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from builder.certainty import Basis
 from builder.claim import NO_EVIDENCE, Claim, Counted, Evidence, claim, together
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
 from builder.diagnosis.end_results import MOST, NONE_APART, EndsApart
+from builder.finding_certainty import Basis
 from builder.flow.weights import WeightPrints
 from builder.reasons import (
     FilesBroken,

@@ -8,7 +8,6 @@ from typing import Protocol, TypedDict
 
 import numpy as np
 
-from builder.certainty import basis_of
 from builder.claim import Counted
 from builder.compare.comparison import Comparison
 from builder.compare.modes import Unlike, mode_of, unlike
@@ -18,6 +17,7 @@ from builder.diagnosis.change_kinds import Sighting, kinds_of
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.end_results import EndsApart, ends_apart
 from builder.diagnosis.finding import Finding
+from builder.finding_certainty import basis_of
 from builder.flow.weights import (
     WeightPrints,
     Weights,

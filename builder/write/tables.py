@@ -164,7 +164,7 @@ FINDING = TableSpec(
         "reasons TEXT NOT NULL",  # JSON list of {"code": …, …}
         "propagated_to INTEGER NOT NULL",
         "places TEXT",  # JSON list of the same cause elsewhere: step, rank, node (its id), name
-        "certainty TEXT",  # JSON: word, basis, behind; builder.certainty
+        "certainty TEXT",  # JSON: word, basis, behind; builder.finding_certainty
     ),
 )
 

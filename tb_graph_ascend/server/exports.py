@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from flask import Response, request
 
-from builder.certainty import certainty_told
 from builder.claim_words import Language
+from builder.finding_certainty import certainty_told
 from builder.match.manual_file import MappedPair
 from builder.reasons import Reason, sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair

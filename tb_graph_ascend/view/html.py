@@ -11,8 +11,8 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from builder.certainty import certainty_told
 from builder.claim import evidence_told
+from builder.finding_certainty import certainty_told
 from builder.results.database import ResultDatabase
 from builder.results.extent import formats_told
 from builder.results.records import NodeDetails, ValuePair

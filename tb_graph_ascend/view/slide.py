@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from builder import claim
-from builder.certainty import certainty_told
 from builder.claim_words import Language
+from builder.finding_certainty import certainty_told
 from builder.reasons import (
     Heals,
     NonfiniteFirst,

@@ -20,8 +20,8 @@ from builder.reasons import (
     UnrecordedDiffers,
     sentence,
 )
+from builder.reasons.reason_words import PHRASES, SENTENCES
 from builder.reasons.sentences import apart, percent
-from builder.reasons.words import PHRASES, SENTENCES
 
 REASONS: tuple[type[Fact], ...] = get_args(Reason)
 # What sentences may hold beside the fields: clauses that are made of them.

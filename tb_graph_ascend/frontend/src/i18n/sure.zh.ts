@@ -1,4 +1,4 @@
-/* Written by `make messages` from builder/certainty.py, which alone words it. */
+/* Written by `make messages` from builder/finding_certainty.py, which alone words it. */
 
 export const sureZh = {
   word: {

@@ -1,4 +1,4 @@
-/* How sure a cause is, in words: builder/certainty.py says the same for command and report. */
+/* How sure a cause is, in words: builder/finding_certainty.py says the same for command and report. */
 
 import type { TFunction } from "i18next";
 

@@ -15,7 +15,7 @@ const CODE = read(FILES.filter((file) => !TEXTS.test(file)));
 const SAID = read(FILES.filter((file) => TEXTS.test(file)));
 
 /** Words that the server chooses: no source of the page has to name them. */
-const TOLD_BY_SERVER = /^(?:claim|reasons|communication|refusals|match|findingKind|verdictMeans|measures|facts\.(?:aside|side)|search\.refused|trends\.alert|trends\.kinds|trends\.kindOf)\./;
+const TOLD_BY_SERVER = /^(?:claim|reasons|communication|refusals|match|findingKind|verdictMeans|measures|facts\.(?:aside|side)|sure\.(?:word|basis)|search\.refused|trends\.alert|trends\.kinds|trends\.kindOf)\./;
 
 const WORDS = new Set(CODE.match(/[\w-]+/g));
 const WHOLE = new Set([...CODE.matchAll(/"([\w.-]+)"/g)].map(([, key]) => key));

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from builder.certainty import (
+from builder.finding_certainty import (
     CERTAINTY_WORDS,
     Basis,
     Certainty,
