@@ -9,6 +9,7 @@ import csv
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +26,7 @@ from msprobe_core.torch.rank import current_rank
 
 _CLOSE = 1e-5
 """Of a norm: float32 is what a gradient's own sum has, and torch's has another order."""
+_UNWRAPPED = re.compile(r"\b(_orig_mod|module)\.")
 
 
 class Follower(Protocol):
@@ -131,7 +133,9 @@ class ByTrends:
             if kind == "grad":
                 steps, values = run.line((kind, name))
                 found.update({(int(n), name): float(v) for n, v in zip(steps, values)})
-        return _compared(found, truth)
+        # Trends leave out what compilers and DDP wrap modules in.
+        norms = {(n, _UNWRAPPED.sub("", name)): norm for (n, name), norm in truth.norms.items()}
+        return _compared(found, Truth(norms))
 
 
 class ByTrainerMon:

@@ -84,6 +84,8 @@ def run_situation(
         for level, task in specs:
             if not task and situation.alone:
                 continue
+            if level == "graph mode" and situation.looks_at_itself:
+                continue
             outcome = Outcome(level, task)
             outcomes.append(outcome)
             _recorded(situation, again, outcome, folder / f"{level}_{task}")

@@ -23,7 +23,8 @@ class Situation:
 
     `later` ones were written after the code that they try. `alone` is the reason why nothing but
     the dumper follows one, `own_gradients` why an optimizer takes others than `grad` holds;
-    `uncompared` are followers that show another moment than the optimizer's.
+    `uncompared` are followers that show another moment than the optimizer's. One that
+    `looks_at_itself` sees the operators that graph mode puts into it, so that mode is left out.
     `ranks` are processes that run it together, of which `followed` are followed (all, if none).
     `needs` are packages without which it cannot run, `start` further arguments of `start`.
     `without_numbers` is the reason why records here have no numbers, `reports` a text of those
@@ -43,6 +44,7 @@ class Situation:
     alone: str = ""
     own_gradients: str = ""
     uncompared: tuple[str, ...] = ()
+    looks_at_itself: bool = False
     ranks: int = 1
     followed: tuple[int, ...] = ()
 

@@ -67,7 +67,7 @@ class _Attribution:
             return
         self.changes.follow(node, partner)
         self._enter(node)
-        if not self.facts.rows(node) or self._is_named(node):
+        if not self.facts.paired.rows(node) or self._is_named(node):
             return
         differs = node.exec_order in self.known.differing
         if differs or self.changes.differs(node) or self.facts.makes_nonfinite(node):
@@ -173,7 +173,7 @@ class _Attribution:
 
     def _let_pass(self, node: TreeNode) -> None:
         rows = [r for r in self.known.outputs(node) if self.known.distance[r] > 0]
-        self.ledger.tolerate(self.facts.problem_values(rows))
+        self.ledger.tolerate(self.facts.paired.problem_values(rows))
         self.ledger.note_choice(node)
 
     # --- what a node follows from -----------------------------------------------------------------
@@ -213,7 +213,7 @@ class _Attribution:
         for row in self.known.inputs(node):
             if self.known.distance[row] == 0 or self.edges.makers(row).ours is not None:
                 continue
-            gradients = self._gradients.get(numbers[self.facts.value_pair(row)[0]], ())
+            gradients = self._gradients.get(numbers[self.facts.paired.value_pair(row)[0]], ())
             parts = self.edges.returned.makers(node, row)
             found = (self.ledger.source.get(part) for part in (*gradients, *parts))
             known = next(filter(None, found), None)
@@ -296,7 +296,7 @@ class _Attribution:
     def _is_other_data(self, excess: Excess) -> bool:
         """Whether the run's own input is outside the tolerance: what was done to it is unknown."""
         score = self.comparison.score[excess.row]
-        return self.known.is_integer(excess.row) or bool(score > self.facts.threshold)
+        return self.known.paired.is_integer(excess.row) or bool(score > self.facts.threshold)
 
     # --- what is put out --------------------------------------------------------------------------
 
@@ -337,21 +337,21 @@ class _Attribution:
         known = self.known
         if known.hidden[row] or known.is_rounded(row):
             return NO_EXCESS
-        if known.is_integer(row):
-            read = known.operands(node)
+        if known.paired.is_integer(row):
+            read = self.facts.expected.operands(node)
             picks = has(node.call, "chooses", "picks")
             blind = picks or any(known.distance[r] > 0 or self._may_hide(r) for r in read)
             return NO_EXCESS if blind else Excess(inf, row)
         added_up = sketched_sums.of_call(known, node, row)
         if added_up is not None:
             return added_up
-        may = known.expected(node, row)
+        may = self.facts.expected.of(node, row)
         came = may.came
         if any(known.hidden[r] for r in known.inputs(node)):
             came += 2 * max(self.edges.around(node), known.working) * known.norm[row]
         expected = came + may.rounding
         # What estimates may have missed of inputs that agree allows for more, and explains nothing.
-        read = known.operands(node)
+        read = self.facts.expected.operands(node)
         brought = came if any(known.distance[r] > 0 or known.hidden[r] for r in read) else 0.0
         return excess_over(known.distance[row], expected, row, came=brought, told=may.told)
 
@@ -361,7 +361,7 @@ class _Attribution:
         Of one element that moved by one place all eight signs of a sketch are the same in one case
         of 2⁸; of a mask nothing else is recorded but its extremes.
         """
-        maker = self.edges.makers(row).ours if self.known.is_integer(row) else None
+        maker = self.edges.makers(row).ours if self.known.paired.is_integer(row) else None
         if maker is None:
             return False
         return any(self.known.distance[r] > 0 for r in self.known.inputs(maker))

@@ -27,6 +27,7 @@ from builder.diagnosis.rules import (
     first_answer,
     may_follow_a_finding,
 )
+from builder.diagnosis.score_facts import ScoreFacts
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.walked import Walked
 from builder.match.step_phases import phase_of
@@ -57,7 +58,8 @@ class _Walk:
         self.facts = facts
         self.matching = facts.comparison.matching
         self.ledger = Ledger(facts)
-        self.candidates = Candidates(facts)
+        self.scored = ScoreFacts(facts, self.ledger.choices)
+        self.candidates = Candidates(facts, self.scored)
 
     def visit(self, node: TreeNode) -> None:
         """Judge one node; its outputs become known to the nodes after it."""
@@ -69,9 +71,9 @@ class _Walk:
             if partner.exec_order >= benchmark.reached:
                 benchmark.reached = partner.exec_order + 1
                 self.candidates.follow(node, partner)
-            if self.facts.is_noteworthy(node):
+            if self.scored.is_noteworthy(node):
                 self._visit_noteworthy(node)
-            if self.facts.rows(node):
+            if self.facts.paired.rows(node):
                 self.ledger.compared = True
                 self.candidates.compared(node, node in self.ledger.source)
         self.ledger.producers.reached = node.exec_order + 1
@@ -96,11 +98,11 @@ class _Walk:
         if len(self.ledger.findings) > findings:
             # One of the candidates was named, or another cause was.
             self.candidates.clear()
-        self.ledger.tolerate(self.facts.forgiven(node), rounding=True)
+        self.ledger.tolerate(self.scored.forgiven(node), rounding=True)
 
     def _visit_matched(self, node: TreeNode) -> None:
         rows = self.facts.divergent(node)
-        case = Case(node, rows, self.facts, self.ledger, self.candidates)
+        case = Case(node, rows, self.facts, self.scored, self.ledger, self.candidates)
         if self.facts.changes_precision(node) and not self.facts.reads_precision(node, self._maker):
             self.candidates.add("precision", node)
         if rows.outputs and self._makes_nonfinite(case):
@@ -123,14 +125,14 @@ class _Walk:
         known = all(
             row in scaled
             or self._is_tolerated(row)
-            or (ledger.reselected and self.facts.is_reshaped(row))
+            or (ledger.reselected and self.facts.paired.is_reshaped(row))
             for row in rows.inputs
         )
-        outputs = self.facts.problem_values(rows.outputs)
-        if self.facts.is_written_otherwise(case.node, rows.inputs):
+        outputs = self.facts.paired.problem_values(rows.outputs)
+        if self.scored.is_written_otherwise(case.node, rows.inputs):
             return
         if known and candidate_that_made(case) is None:
-            others = self.facts.problem_values([r for r in rows.inputs if r not in scaled])
+            others = self.facts.paired.problem_values([r for r in rows.inputs if r not in scaled])
             ledger.tolerate(outputs, ledger.fingerprints(others) <= ledger.rounding)
             return
         cause = first_answer(RULES_FOR_INPUTS, case)
@@ -141,7 +143,7 @@ class _Walk:
 
     def _visit_divergent_output(self, case: Case) -> None:
         ledger, node = self.ledger, case.node
-        outputs = self.facts.problem_values(case.rows.outputs)
+        outputs = self.facts.paired.problem_values(case.rows.outputs)
         is_let_off = ledger.are_let_pass(case.rows.outputs)
         if node.children and is_let_off and contains_a_finding(case) is None:
             ledger.tolerate(outputs)
@@ -151,7 +153,8 @@ class _Walk:
             ledger.carry(cause, node)
         else:
             ledger.note_choice(node)
-            selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
+            changed = self.scored.changed_integers(node)
+            selection = ledger.choices.is_selection(node) or bool(changed)
             if selection and not ledger.reselected:
                 ledger.reselected_at = node.exec_order
             ledger.tolerate(outputs, rounding=selection)
@@ -162,7 +165,7 @@ class _Walk:
         It was judged where it was made, unless the two sides read what different calls made, or
         what was made alike was moved since.
         """
-        ours, _ = self.facts.value_pair(row)
+        ours, _ = self.facts.paired.value_pair(row)
         producers = self.ledger.producers
         if ours == SURPLUS or producers.prints.numbers[ours] in self.ledger.tolerated:
             return True
@@ -174,18 +177,18 @@ class _Walk:
     def _scaled_gradients(self, node: TreeNode, rows: list[int]) -> list[int]:
         if phase_of(node) != "after":
             return []
-        return [row for row in rows if self.ledger.scaled.knows(self.facts.ours[row])]
+        return [row for row in rows if self.ledger.scaled.knows(self.facts.paired.ours[row])]
 
     def _maker(self, row: int) -> TreeNode | None:
         """The problem's call that put out the problem's value of a row."""
-        return self.ledger.producers.of(self.facts.value_pair(row)[0])
+        return self.ledger.producers.of(self.facts.paired.value_pair(row)[0])
 
     def _open_other_integers(self, node: TreeNode) -> Finding | None:
         """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
         ledger = self.ledger
         if ledger.reselected or phase_of(node) != "forward":
             return None
-        foreign = next(filter(ledger.is_foreign, self.facts.changed_integers(node)), None)
+        foreign = next(filter(ledger.is_foreign, self.scored.changed_integers(node)), None)
         if foreign is None:
             return None
         key = self.facts.comparison.keys[foreign]
@@ -197,8 +200,8 @@ class _Walk:
         Nothing is rounded in them; but of what a call ranks, equal statistics may hide the order.
         """
         facts, comparison = self.facts, self.facts.comparison
-        made = facts.made_integers(node)
-        read = [row for row in facts.rows(node) if not comparison.is_output[row]]
+        made = self.ledger.choices.made_integers(node)
+        read = [row for row in facts.paired.rows(node) if not comparison.is_output[row]]
         known = comparison.error[read]
         ranks = has(node.call, "chooses", "picks")
         if not made or ranks or node.kind != "api" or phase_of(node) != "forward":
@@ -248,9 +251,9 @@ class _Walk:
         """
         order = self.facts.comparison.pairs.node
         nodes = self.matching.problem.in_order
-        rows = [r for r in self.facts.barely_agreeing() if phase_of(nodes[order[r]]) == "after"]
+        rows = [r for r in self.scored.barely_agreeing() if phase_of(nodes[order[r]]) == "after"]
         if rows and self._updates_alike():
-            self.ledger.tolerate(self.facts.problem_values(rows))
+            self.ledger.tolerate(self.facts.paired.problem_values(rows))
 
     def _updates_alike(self) -> bool:
         """Whether both runs made the same calls after the backward pass, with equal arguments."""
@@ -266,7 +269,7 @@ class _Walk:
             return False
         if all(node.exec_order < finding.order for finding in self.ledger.findings):
             return True
-        return not may_follow_a_finding(self.facts, self.ledger, node)
+        return not may_follow_a_finding(self.facts, self.scored, self.ledger, node)
 
     def _steepness(self, node: TreeNode) -> float:
         return (self.facts.scores(node)[0] or 0.0) - self.facts.reads(node)
@@ -280,7 +283,7 @@ class _Walk:
         if (self.facts.scores(node)[0] or 0.0) <= most:
             return False
         outputs = self.facts.divergent(node).outputs
-        prints = self.ledger.fingerprints(self.facts.problem_values(outputs))
+        prints = self.ledger.fingerprints(self.facts.paired.problem_values(outputs))
         if prints <= self.ledger.rounding:
             return False
-        return not self.facts.hands_on_distance(node)
+        return not self.scored.hands_on_distance(node)

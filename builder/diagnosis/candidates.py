@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.facts import Facts
+from builder.diagnosis.score_facts import ScoreFacts
 from builder.diagnosis.structure import Change, Changes, is_in, scope_of
+from builder.evidence.distances import ESTIMATED
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
@@ -25,8 +26,9 @@ _PLAINEST = {"precision": 0, "argument": 1}
 class Candidates(Changes):
     """Collects changed calls while the walk goes on, and says which one a difference points to."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, scored: ScoreFacts) -> None:
         super().__init__(facts)
+        self._scored = scored
         self._compared: list[TreeNode] = []
         self._explained: set[TreeNode] = set()
 
@@ -56,7 +58,7 @@ class Candidates(Changes):
     def _usual(self, nodes: list[TreeNode]) -> float:
         """The largest strain of some nodes, those left out that belong to a finding."""
         sound = (node for node in nodes if node not in self._explained)
-        return max((self._facts.strain(node) for node in sound), default=0.0)
+        return max((self._scored.strain(node) for node in sound), default=0.0)
 
     def clear(self) -> None:
         """Forget all candidates: one of them was named, or another cause was."""
@@ -96,12 +98,12 @@ class Candidates(Changes):
             return False  # it began before
         near = [other for other in near if other not in self._explained]
         usual = self._usual(before)
-        return any(self._facts.strain(other) > self._believable(usual) for other in near)
+        return any(self._scored.strain(other) > self._believable(usual) for other in near)
 
     def _is_between(self, order: int, node: TreeNode) -> bool:
         """Whether a node was compared since a place in execution order."""
         reached = self._compared[-1].exec_order if self._compared else -1
-        compared = node in self._matching.partner and bool(self._facts.rows(node))
+        compared = node in self._matching.partner and bool(self._facts.paired.rows(node))
         return compared and order <= node.exec_order <= reached
 
     @staticmethod

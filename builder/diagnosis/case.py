@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from builder.diagnosis.candidates import Candidates
-from builder.diagnosis.divergence import DivergentRows
-from builder.diagnosis.facts import Facts
+from builder.diagnosis.facts import DivergentRows, Facts
 from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.score_facts import ScoreFacts
 from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
 
@@ -19,6 +19,7 @@ class Case:
     node: TreeNode
     rows: DivergentRows
     facts: Facts
+    scored: ScoreFacts
     ledger: Ledger
     candidates: Candidates
 

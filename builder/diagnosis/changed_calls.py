@@ -14,9 +14,9 @@ def candidate_that_made(case: Case) -> Change | None:
     """
     usual = case.candidates.usual_strain()
     for row in case.rows.inputs or case.rows.outputs:
-        if not case.facts.stands_out([row], usual):
+        if not case.scored.stands_out([row], usual):
             continue
-        ours, theirs = case.facts.value_pair(row)
+        ours, theirs = case.facts.paired.value_pair(row)
         ledger = case.ledger
         for producer in (ledger.producers.of(ours), ledger.benchmark_producers.of(theirs)):
             candidate = case.candidates.listed(producer) if producer is not None else None

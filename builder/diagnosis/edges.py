@@ -8,13 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 from math import hypot, inf, sqrt
 
-from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.excess import (
     FORMS,
     NO_EXCESS,
     UNKNOWN,
     Excess,
-    Expected,
     Makers,
     Way,
     excess_over,
@@ -24,6 +22,7 @@ from builder.diagnosis.moved_values import MovedValues, stand_beside
 from builder.diagnosis.passed_calls import PassedCalls
 from builder.diagnosis.returned_gradients import ReturnedGradients
 from builder.diagnosis.structure import scope_of
+from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import NOWHERE, Flow
 from builder.match.step_phases import StepPhase, phase_of
 from builder.match.tree import TreeNode
@@ -62,18 +61,18 @@ class Edges:
     can be expected of a value that no recorded call made.
     """
 
-    def __init__(self, facts: Facts, known: Expected, flows: tuple[Flow, Flow]) -> None:
-        self._facts, self._known, self._flows = facts, known, flows
+    def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
+        self._facts, self._known, self._flows = facts, facts.known, flows
         self._matching = facts.comparison.matching
         self._inside: dict[TreeNode | None, float] = defaultdict(float)
         self._in_pass: dict[StepPhase, float] = defaultdict(float)
         self._gradients = GradientShares()
-        self.returned = ReturnedGradients(facts, known, flows)
+        self.returned = ReturnedGradients(facts, flows)
         self.passed = PassedCalls(facts)
 
     def makers(self, row: int) -> Makers:
         """Who put out the two sides of a value, as far as the dumps tell."""
-        found = [flow.get(i) for flow, i in zip(self._made, self._facts.value_pair(row))]
+        found = [flow.get(i) for flow, i in zip(self._made, self._facts.paired.value_pair(row))]
         if found == [None, None]:
             found = self._moved_unseen(row)
         trees = (self._matching.problem, self._matching.benchmark)
@@ -85,13 +84,13 @@ class Edges:
         """The two sides of what no recorded call moved: the benchmark's has norm and peak of it."""
         reader = self._matching.problem.in_order[self._facts.comparison.pairs.node[row]]
         reads = self._matching.partner[reader]
-        index = self._moved_values.maker(self._facts.value_pair(row)[1], reads)
+        index = self._moved_values.maker(self._facts.paired.value_pair(row)[1], reads)
         made = None if index is None else self._rows[1].get(index)
         if made is None or index is None:
             return [None, None]
         ours = self._matching.problem.in_order[self._facts.comparison.pairs.node[made]]
         theirs = self._matching.partner[ours]
-        problem, _ = self._facts.value_pair(made)
+        problem, _ = self._facts.paired.value_pair(made)
         return [(ours.exec_order, problem), (theirs.exec_order, index)]
 
     def makers_of_values(self, indices: range) -> list[TreeNode]:
@@ -111,12 +110,12 @@ class Edges:
         makers = self.makers(row)
         if self.are_partners(makers):
             return self._moved(node, row, makers)
-        if self.unmatched(makers) is None and not known.is_integer(row):
+        if self.unmatched(makers) is None and not known.paired.is_integer(row):
             passed = self.passed.expected(row)
             if passed is not None:
                 return self._excess(row, ESTIMATED * passed, "moved", Makers(None, None))
         share = self.around(node, known.size[row])
-        if known.is_integer(row):
+        if known.paired.is_integer(row):
             blind = share > 0 and self._come_of_floats(makers)
             return NO_EXCESS if blind else Excess(inf, row, "outside", makers)
         if node.direction == "backward":
@@ -141,7 +140,7 @@ class Edges:
     def of_module_output(self, node: TreeNode, row: int) -> Excess:
         """The excess of what a module puts out over what was put out inside it."""
         known = self._known
-        if known.hidden[row] or known.is_integer(row) or known.is_rounded(row):
+        if known.hidden[row] or known.paired.is_integer(row) or known.is_rounded(row):
             return NO_EXCESS
         makers = self._makers_inside(node, row)
         share = max(self._inside[node], known.most(known.inputs(node)))
@@ -153,7 +152,7 @@ class Edges:
         noise = known.noise[row]
         if node.direction == "backward":
             forward = node.forward
-            came = known.of_gradient(node, row)
+            came = self._facts.expected.of_gradient(node, row)
             if came is not None:
                 return self._excess(row, came, "moved", makers)
             added = self.returned.of_input(forward, row)
@@ -161,7 +160,7 @@ class Edges:
                 return replace(added, makers=makers)
             if forward is not None:
                 share = max(share, self._inside[forward], known.most(known.tensor_rows(forward)))
-            read = [r for r in known.inputs(node) if not known.is_integer(r)]
+            read = [r for r in known.inputs(node) if not known.paired.is_integer(r)]
             largest = max([known.norm[row], *(known.norm[r] for r in read)])
             noise *= largest / max(known.norm[row], 1e-300)
         came = ESTIMATED * UNKNOWN * share * known.norm[row]
@@ -212,7 +211,9 @@ class Edges:
     def _shows(self, node: TreeNode) -> bool:
         """Whether a call computes something else from inputs in another form."""
         known = self._known
-        read = [r for r in known.operands(node) if not self._facts.is_of_another_form(r)]
+        read = [
+            r for r in self._facts.expected.operands(node) if not self._facts.is_of_another_form(r)
+        ]
         share, outputs = known.most(read), known.outputs(node)
         return not outputs or any(
             known.distance[r] > FORMS * known.noise[r] + ESTIMATED * UNKNOWN * known.norm[r] * share
@@ -259,7 +260,7 @@ class Edges:
         if not outputs or unlike or any(known.seen[r] != known.seen[row] for r in outputs):
             return NO_EXCESS
         base = max(known.distance[r] for r in outputs)
-        if known.is_integer(row):
+        if known.paired.is_integer(row):
             return NO_EXCESS if base > 0 else Excess(inf, row, "moved", makers)
         if phase_of(node) != "after":
             moved = stand_beside(known, row, outputs)
@@ -291,7 +292,7 @@ class Edges:
     def _makers_inside(self, node: TreeNode, row: int) -> Makers:
         """The innermost nodes inside both sides of a module that put out what it puts out."""
         tops = (node, self._matching.partner[node])
-        sides = zip(self._flows, tops, self._facts.value_pair(row))
+        sides = zip(self._flows, tops, self._facts.paired.value_pair(row))
         found = [flow.made_inside(top, index) for flow, top, index in sides]
         nodes = [None if at is None else at[0] for at in found]
         outputs = [NOWHERE if at is None else at[1] for at in found]

@@ -78,4 +78,4 @@ class Healing:
         if node not in self._partner:
             return self._ends.has_unread(node)
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
-        return any(self._ends.is_unread(self._facts.value_pair(row)[0]) for row in apart)
+        return any(self._ends.is_unread(self._facts.paired.value_pair(row)[0]) for row in apart)

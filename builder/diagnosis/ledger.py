@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from builder.compare.told_apart import told_by_elements
+from builder.diagnosis.choices import Choices
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, FindingKind
 from builder.diagnosis.scaling import ScaledGradients
@@ -34,7 +35,7 @@ class Ledger:
     """
 
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow] | None = None) -> None:
-        self.facts = facts
+        self.facts, self.choices = facts, Choices(facts)
         self.findings: list[Finding] = []
         self.source: dict[TreeNode, Finding] = {}
         self._first_inside: dict[TreeNode, TreeNode] = {}
@@ -77,7 +78,7 @@ class Ledger:
         finding = Finding(kind, node, side, order, [reason], own, before)
         if kind in ("parameter_differs", "input_differs") and affected is None:
             rows = self.facts.divergent(node)
-            indices = self.facts.problem_values(rows.parameters or rows.inputs)
+            indices = self.facts.paired.problem_values(rows.parameters or rows.inputs)
             inherits = self.fingerprints(indices) - self.tolerated
             finding.inherits = self.producers.prints.keys(inherits)
         if affected is None:
@@ -122,12 +123,12 @@ class Ledger:
 
     def note_choice(self, node: TreeNode) -> None:
         """Note a call without a finding that picked other elements, and whether that is a tie."""
-        if self.facts.picked_otherwise(node):
-            (self.ties if self.facts.is_tie(node) else self.untold).append(node)
+        if self.choices.picked_otherwise(node):
+            (self.ties if self.choices.is_tie(node) else self.untold).append(node)
 
     def are_let_pass(self, rows: list[int]) -> bool:
         """Whether the problem side's values of rows were let pass where they were made."""
-        return self.fingerprints(self.facts.problem_values(rows)) <= self.tolerated
+        return self.fingerprints(self.facts.paired.problem_values(rows)) <= self.tolerated
 
     def discard(self) -> None:
         """Forget all findings: the one that was opened last waits for the next step."""
@@ -171,20 +172,20 @@ class Ledger:
 
     def is_made_by_partners(self, row: int) -> bool:
         """Whether partners made both sides of a value; small integers share theirs by chance."""
-        ours, theirs = self.facts.value_pair(row)
+        ours, theirs = self.facts.paired.value_pair(row)
         made = self.producers.of(ours)
         return made is not None and self._partner(made) is self.benchmark_producers.of(theirs)
 
     def is_made(self, row: int) -> bool:
         """Whether a call put out the problem side's value of a row, as far as the dump tells."""
-        return self.producers.of(self.facts.value_pair(row)[0]) is not None
+        return self.producers.of(self.facts.paired.value_pair(row)[0]) is not None
 
     def is_foreign(self, row: int) -> bool:
         """Whether an integer is data of the run: token ids, labels, masks that no call made.
 
         Masks and indices behind a finding were computed, so that there it has to be certain.
         """
-        if not self.facts.is_integer(row) or self.is_made_by_partners(row):
+        if not self.facts.paired.is_integer(row) or self.is_made_by_partners(row):
             return False
         return not self.findings or self._is_from_outside(row)
 
@@ -194,12 +195,12 @@ class Ledger:
         A constant has no fingerprint. Of one, a dump that names the makers of inputs says that
         nothing recorded made it by naming none.
         """
-        ours, theirs = self.facts.value_pair(row)
-        if SURPLUS in (ours, theirs) or self.facts.ours[row].source or self.is_made(row):
+        ours, theirs = self.facts.paired.value_pair(row)
+        if SURPLUS in (ours, theirs) or self.facts.paired.ours[row].source or self.is_made(row):
             return False
         if self.producers.prints.numbers[ours] != NO_PRINT:
             return True
-        return self._names_makers and not self.facts.theirs[row].source
+        return self._names_makers and not self.facts.paired.theirs[row].source
 
     @cached_property
     def _names_makers(self) -> bool:
@@ -211,7 +212,7 @@ class Ledger:
 
         Only where elements were compared, as tensors or by sketches, at the call and here.
         """
-        facts, (ours, theirs) = self.facts, self.facts.value_pair(row)
+        facts, (ours, theirs) = self.facts, self.facts.paired.value_pair(row)
         made = self.producers.of(ours)
         if made is None or theirs == SURPLUS or not facts.sees_elements(row):
             return None
@@ -220,10 +221,10 @@ class Ledger:
         numbers = self.producers.prints.numbers
         same = [
             r
-            for r in facts.rows(made)
+            for r in facts.paired.rows(made)
             if facts.comparison.is_output[r]
             and facts.sees_elements(r)
-            and numbers[facts.value_pair(r)[0]] == numbers[ours]
+            and numbers[facts.paired.value_pair(r)[0]] == numbers[ours]
         ]
         scores = facts.comparison.score
         before = max((float(scores[r]) for r in same), default=1.0)

@@ -32,19 +32,21 @@ def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
         written = _rounded(facts, finding.node) if finding.kind == "introduced" else None
         if written is not None:
             ledger.take_back(finding)
-            ledger.tolerate(facts.problem_values([written]), rounding=True)
+            ledger.tolerate(facts.paired.problem_values([written]), rounding=True)
 
 
 def _rounded(facts: Facts, node: TreeNode) -> int | None:
     """The row of the value that an update left, if it differs by a hair of the step alone."""
-    rows = {facts.comparison.keys[row]: row for row in facts.rows(node)}
+    rows = {facts.comparison.keys[row]: row for row in facts.paired.rows(node)}
     read = [rows.get(key) for key in ("input.gradient", "parameters.value")]
     written = rows.get("output.value")
     if written is None or not all(_agrees(facts, row) for row in read):
         return None
     before = read[1]
     assert before is not None
-    apart = max(_apart(facts, written), _distance(facts.ours[written], facts.theirs[written]))
+    apart = max(
+        _apart(facts, written), _distance(facts.paired.ours[written], facts.paired.theirs[written])
+    )
     return written if apart < _OF_A_STEP * _step(facts, before, written) else None
 
 
@@ -57,7 +59,10 @@ def _step(facts: Facts, before: int, written: int) -> float:
     """How far the benchmark's update moved a value: by sketches, else at least so far."""
     _, theirs = facts.comparison.statistics
     high, low, _, norm = abs(theirs.table[:, written] - theirs.table[:, before])
-    return max(float(max(high, low, norm)), _distance(facts.theirs[written], facts.theirs[before]))
+    return max(
+        float(max(high, low, norm)),
+        _distance(facts.paired.theirs[written], facts.paired.theirs[before]),
+    )
 
 
 def _distance(one: Record, other: Record) -> float:

@@ -14,9 +14,9 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.compare.statistics import Floats, Statistics
-from builder.diagnosis.call_operands import ESTIMATED
-from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
+from builder.diagnosis.excess import FORMS, Excess, excess_over
 from builder.diagnosis.structure import is_in
+from builder.evidence.distances import ESTIMATED, Evidence
 from builder.match.step_phases import phase_of
 from builder.match.tree import Tree, TreeNode
 
@@ -57,7 +57,7 @@ class MovedValues:
         return bool(np.isfinite(norm) and np.isfinite(peak) and 0 < peak < norm)
 
 
-def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | None:
+def stand_beside(known: Evidence, row: int, parts: Sequence[int]) -> Excess | None:
     """The excess of a value whose elements are those of its parts; None where they are not.
 
     That is told by the benchmark: its parts have together the norm of the value, and one of them
@@ -67,7 +67,7 @@ def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | No
     """
     if len(parts) > 1 and sum(known.size[part] for part in parts) > known.size[row]:
         return None
-    _, theirs = known.comparison.statistics
+    _, theirs = known.paired.comparison.statistics
     norm, together = _norms(theirs, row, parts)
     peak, *others = peaks(theirs)[[row, *parts]]
     if not norm > 0 or not abs(together - norm) <= NEAR * norm or peak != max(others):
@@ -78,7 +78,7 @@ def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | No
     total = theirs.table[2] * theirs.size
     if not abs(total[row] - total[list(parts)].sum()) <= _SAME_SUM * norm:
         return moved
-    norm, together = _norms(known.comparison.statistics[0], row, parts)
+    norm, together = _norms(known.paired.comparison.statistics[0], row, parts)
     lost = abs(together - norm)
     # What agrees to a few roundings, or is nearer to the benchmark's than to its parts, was not
     # made of these: a value that loses elements is further apart by them than its norm is.

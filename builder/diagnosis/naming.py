@@ -9,13 +9,13 @@ import numpy as np
 from msgspec import UNSET
 
 from builder.compare.told_apart import told_by
-from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.edges import Edges
 from builder.diagnosis.excess import Excess, Makers
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.structure import Change, Changes, is_in, scope_of, silent_before
+from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
@@ -60,7 +60,7 @@ class Naming:
         self.flows = flows
         self.known = facts.known
         self.ledger = Ledger(facts, flows)
-        self.edges = Edges(facts, self.known, flows)
+        self.edges = Edges(facts, flows)
         self.changes = Changes(facts)
         self.has_read = False
         self._edges_named: dict[Hashable, Finding] = {}
@@ -159,7 +159,7 @@ class Naming:
         """An input that no recorded call explains: moved, other data, or unrecorded work."""
         row, key = excess.row, self.comparison.keys[excess.row]
         maker = excess.makers.ours if excess.makers is not None else None
-        is_data = not self.has_read or self.known.is_integer(row)
+        is_data = not self.has_read or self.known.paired.is_integer(row)
         reason: Reason
         if excess.way == "moved" and maker is not None and excess.came <= self.known.noise[row]:
             reason = ElementsMoved(key, maker.name)
@@ -188,7 +188,7 @@ class Naming:
 
         What runs right before it and left no values may as well have made one of those.
         """
-        tensors = self.facts.tensors[0]
+        tensors = self.facts.paired.tensors[0]
         others = (r for r in self.known.inputs(node) if r != row and tensors[r])
         return any(self._is_moved(r) for r in others)
 
@@ -196,7 +196,7 @@ class Naming:
         """Whether a value is not as a recorded call put it out."""
         made = self.edges.makers(row).outputs[0]
         records = self.matching.problem.dump.values.records
-        return made == NOWHERE or records[made].shape != self.facts.ours[row].shape
+        return made == NOWHERE or records[made].shape != self.facts.paired.ours[row].shape
 
     def _read_otherwise(self, excess: Excess) -> InputDiffers | Rewired:
         """What the two runs read, where different calls made it."""
@@ -217,7 +217,7 @@ class Naming:
         owner = scope_of(node)
         while owner is not None:
             own = self.known.parameters(owner) if owner in self.matching.partner else []
-            if own and self.facts.share_a_value(own, [row]):
+            if own and self.facts.paired.share_a_value(own, [row]):
                 return owner
             owner = scope_of(owner)
         return None
@@ -308,7 +308,7 @@ class Naming:
         for producers, reader in zip(run, (owner, self.matching.partner[owner])):
             producers.reached = reader.exec_order
         for row in rows:
-            values = self.facts.value_pair(row)
+            values = self.facts.paired.value_pair(row)
             ours, theirs = (p.of(value) for p, value in zip(run, values))
             excess = Excess(inf, row, "changed", Makers(ours, theirs, (NOWHERE, NOWHERE)))
             score = float(np.nan_to_num(self.comparison.score[row]))
@@ -361,7 +361,7 @@ class Naming:
         row, known = excess.row, self.known
         apart = float(self.comparison.error[row])
         told = any(isinstance(reason, Explained) for reason in finding.reasons)
-        if told or known.is_integer(row) or not 0 < known.share[row] <= _FURTHEST:
+        if told or known.paired.is_integer(row) or not 0 < known.share[row] <= _FURTHEST:
             return finding
         if not 0 < apart < inf:
             return finding
@@ -380,12 +380,12 @@ class Naming:
         return finding
 
     def _edge_key(self, row: int) -> Hashable:
-        sides = zip(self.flows, self.facts.value_pair(row))
+        sides = zip(self.flows, self.facts.paired.value_pair(row))
         numbers = tuple(flow.prints.numbers[index] for flow, index in sides)
         return row if NO_PRINT in numbers else numbers
 
     def _keys(self, rows: list[int]) -> frozenset[Hashable]:
-        values = self.facts.problem_values(rows)
+        values = self.facts.paired.problem_values(rows)
         return self.flows[0].prints.keys(self.ledger.fingerprints(values))
 
 

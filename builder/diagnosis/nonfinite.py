@@ -25,7 +25,7 @@ def unmatched_makes_nonfinite(facts: Facts, node: TreeNode) -> bool:
     """Whether a call without a partner makes NaN or Inf of finite inputs."""
     if is_exempt(node) or node.recomputed:
         return False
-    values = facts.values
+    values = facts.paired.values
     return bool(_nonfinite_output(facts, node)[0]) and not any(
         nonfinite_state(values.records[index])
         for index in range(*node.values)
@@ -40,7 +40,7 @@ def open_nonfinite(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding:
 
 
 def _nonfinite_output(facts: Facts, node: TreeNode) -> tuple[str, str]:
-    values = facts.values
+    values = facts.paired.values
     for index in range(*node.values):
         key, state = values.keys[index], nonfinite_state(values.records[index])
         if state and key.startswith(OUTPUT_ROLES):

@@ -77,7 +77,7 @@ class OwnHealing:
         agreeing = set()
         if node in self._matching.partner:
             rows = (row for row in self._known.outputs(node) if self._agrees(row))
-            agreeing = set(self._facts.problem_values(list(rows)))
+            agreeing = set(self._facts.paired.problem_values(list(rows)))
         made = (value for value in range(*node.values) if keys[value].startswith("output"))
         return (value for value in made if value not in agreeing)
 
@@ -160,4 +160,7 @@ def _computes(node: TreeNode) -> bool:
 def _wants_gradient(facts: Facts, node: TreeNode) -> bool:
     """Whether any output of a call is part of what gradients are computed of."""
     is_output = facts.comparison.is_output
-    return any(is_output[r] and facts.ours[r].requires_grad is not False for r in facts.rows(node))
+    return any(
+        is_output[r] and facts.paired.ours[r].requires_grad is not False
+        for r in facts.paired.rows(node)
+    )

@@ -63,7 +63,7 @@ class PassedCalls:
             return None
         known, total = self._facts.known, 0.0
         for at in rows[0]:
-            if at is None or known.hidden[at] or not known.known[at] or known.is_integer(at):
+            if at is None or known.hidden[at] or not known.known[at] or known.paired.is_integer(at):
                 return None
             copies = max(1.0, known.size[row] / max(1.0, known.size[at]))
             total += known.distance[at] ** 2 * copies
@@ -134,7 +134,7 @@ class PassedCalls:
     def _ways(self, row: int) -> tuple[PassedWay, PassedWay] | None:
         if not self.are_told:
             return None
-        records = (self._facts.ours[row], self._facts.theirs[row])
+        records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
         one, other = (_way(t, record) for t, record in zip(self._trees, records))
         return one, other
 
@@ -142,7 +142,7 @@ class PassedCalls:
     def _rows(self) -> tuple[dict[int, int], dict[int, int]]:
         """The rows of the outputs, by the index of their value on either side."""
         comparison = self._facts.comparison
-        pairs = [self._facts.value_pair(row) for row in range(len(comparison.keys))]
+        pairs = [self._facts.paired.value_pair(row) for row in range(len(comparison.keys))]
         outputs = [row for row in range(len(pairs)) if comparison.is_output[row]]
         ours, theirs = ({pairs[row][side]: row for row in outputs} for side in (0, 1))
         return ours, theirs

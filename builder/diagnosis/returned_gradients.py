@@ -14,7 +14,7 @@ from itertools import islice, product
 from math import sqrt
 
 from builder.diagnosis import sketched_sums
-from builder.diagnosis.excess import Excess, Expected, excess_over
+from builder.diagnosis.excess import Excess, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.moved_values import stand_beside
 from builder.diagnosis.structure import is_in
@@ -30,8 +30,8 @@ _TRIED = 16
 class ReturnedGradients:
     """The gradients that the readers of a value return, and the excess of their sum."""
 
-    def __init__(self, facts: Facts, known: Expected, flows: tuple[Flow, Flow]) -> None:
-        self._facts, self._known, self._flow = facts, known, flows[0]
+    def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
+        self._facts, self._known, self._flow = facts, facts.known, flows[0]
         self._matching = facts.comparison.matching
         self._incomparable = frozenset(facts.comparison.incomparable)
 
@@ -52,8 +52,8 @@ class ReturnedGradients:
 
         None where a reader's gradient is not recorded.
         """
-        shape = self._known.theirs[row].shape
-        alike = [r for r in values if self._known.theirs[r].shape == shape]
+        shape = self._known.paired.theirs[row].shape
+        alike = [r for r in values if self._known.paired.theirs[r].shape == shape]
         told = [self._of_value(node, r, row, inside) for r in alike]
         known = [one for one in told if one is not None]
         complete = known and len(known) == len(told)
@@ -89,16 +89,18 @@ class ReturnedGradients:
         (first, *others) = readers
         if others or not has(first.call, "composite"):
             return None
-        if known.has_chosen(first, known.inputs(first)):
+        if self._facts.expected.has_chosen(first, known.inputs(first)):
             return None  # other labels make another gradient of the same numbers
-        whole = known.of_reader(first, row)
-        if whole is None or any(known.stands_out(first, r) for r in known.outputs(first)):
+        whole = self._facts.expected.of_reader(first, row)
+        if whole is None or any(
+            self._facts.expected.stands_out(first, r) for r in known.outputs(first)
+        ):
             return None  # what it keeps for its gradient may be as wrong as what it puts out
         recorded = known.outputs(first.backward) if first.backward is not None else []
         same = (r for r in recorded if known.size[r] == known.size[row])
         part = max(map(known.reach, same), default=0.0)
         # Of g − p·Σg behind it, with p of norm 1 at most.
-        return whole + (1 + sqrt((known.theirs[row].shape or (1,))[-1])) * part
+        return whole + (1 + sqrt((known.paired.theirs[row].shape or (1,))[-1])) * part
 
     # --- readers ----------------------------------------------------------------------------------
 
@@ -119,7 +121,9 @@ class ReturnedGradients:
         if node.direction != "backward" or forward not in self._matching.partner:
             return []
         alike = [
-            r for r in known.outputs(forward) if known.theirs[r].shape == known.theirs[row].shape
+            r
+            for r in known.outputs(forward)
+            if known.paired.theirs[r].shape == known.paired.theirs[row].shape
         ]
         backs = (reader.backward for r in alike for reader, _ in self._readers_of(r, forward))
         return list(dict.fromkeys(back for back in backs if back is not None))
@@ -134,7 +138,7 @@ class ReturnedGradients:
 
         A linear layer's is recorded of its module alone, unless that is what is `asked` for.
         """
-        known, shape = self._known, self._known.theirs[row].shape
+        known, shape = self._known, self._known.paired.theirs[row].shape
         above = reader.parent
         alone = above is not None and above.kind == "module" and len(above.children) == 1
         alone = alone and above is not asked
@@ -143,7 +147,7 @@ class ReturnedGradients:
             if back is None or back not in self._matching.partner:
                 continue
             put_out = known.outputs(back)
-            alike = [r for r in put_out if known.theirs[r].shape == shape]
+            alike = [r for r in put_out if known.paired.theirs[r].shape == shape]
             alike = alike or [r for r in put_out if known.size[r] == size]
             if alike and not self._incomparable.isdisjoint(alike):
                 return []  # the other framework records the gradient of something else
@@ -158,7 +162,7 @@ class ReturnedGradients:
 
         Each with how many elements of it it reads: it may have been cut and moved since.
         """
-        number = self._flow.prints.numbers[self._facts.value_pair(row)[0]]
+        number = self._flow.prints.numbers[self._facts.paired.value_pair(row)[0]]
         if number == NO_PRINT:
             return []
         # A call that changes nothing reads and puts out the same numbers.

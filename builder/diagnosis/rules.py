@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.case import Case
 from builder.diagnosis.changed_calls import candidate_that_made
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.score_facts import ScoreFacts
 from builder.diagnosis.structure import silent_before
+from builder.evidence.distances import ESTIMATED
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
@@ -36,7 +37,7 @@ Rule = Callable[[Case], Finding | None]
 
 def reads_what_a_finding_made(case: Case) -> Finding | None:
     """An input is a value that a node of an earlier finding put out."""
-    return value_of_a_finding(case, case.facts.problem_values(case.rows.inputs))
+    return value_of_a_finding(case, case.facts.paired.problem_values(case.rows.inputs))
 
 
 def contains_a_finding(case: Case) -> Finding | None:
@@ -56,7 +57,7 @@ def comes_from_a_wrong_forward(case: Case) -> Finding | None:
 
 def reads_behind_a_mask(case: Case) -> Finding | None:
     """Infinities or masks hide an input; the call that made it belongs to a finding."""
-    makers = (case.ledger.producers.of(i) for i in case.facts.hidden_inputs(case.node))
+    makers = (case.ledger.producers.of(i) for i in case.scored.hidden_inputs(case.node))
     known = (case.ledger.source.get(maker) for maker in makers if maker is not None)
     return next((finding for finding in known if finding is not None), None)
 
@@ -89,7 +90,7 @@ def reads_a_wrong_parameter(case: Case) -> Finding | None:
     owner = case.node.parent
     while owner is not None and owner.kind == "module":
         parameters = case.facts.divergent(owner).parameters
-        if case.facts.share_a_value(parameters, case.rows.inputs):
+        if case.facts.paired.share_a_value(parameters, case.rows.inputs):
             reason = ParameterDiffers(*case.facts.worst_score(parameters))
             return case.ledger.open(owner, "parameter_differs", reason)
         owner = owner.parent
@@ -123,7 +124,7 @@ def reads_moved_elements(case: Case) -> Finding | None:
 
 def follows_the_latest_finding(case: Case) -> Finding | None:
     """Nothing more precise is known, and an earlier finding may explain it."""
-    if not may_follow_a_finding(case.facts, case.ledger, case.node):
+    if not may_follow_a_finding(case.facts, case.scored, case.ledger, case.node):
         return None
     return case.ledger.latest(weak=True)
 
@@ -139,10 +140,10 @@ def differs_unexplained(case: Case) -> Finding | None:
     elif case.ledger.reselected and phase_of(case.node) == "backward":
         unexplained = case.score_of_worst(case.rows.inputs) > 3 * case.facts.threshold
     else:
-        unexplained = case.facts.is_clear(case.rows.inputs)
+        unexplained = case.scored.is_clear(case.rows.inputs)
     # What moved unrecorded is estimated anew each time.
     usual = case.candidates.usual_strain()
-    if not unexplained or not case.facts.stands_out(case.rows.inputs, ESTIMATED * usual):
+    if not unexplained or not case.scored.stands_out(case.rows.inputs, ESTIMATED * usual):
         return None
     reason = InputDiffers(*case.facts.worst_score(case.rows.inputs))
     return case.ledger.open(case.node, "input_differs", reason)
@@ -153,7 +154,7 @@ def grew_out_of_a_finding(case: Case) -> Finding | None:
     before = case.facts.reads(case.node)
     if comes := comes_from_a_wrong_loss(case):
         return comes
-    if not may_follow_a_finding(case.facts, case.ledger, case.node):
+    if not may_follow_a_finding(case.facts, case.scored, case.ledger, case.node):
         return None
     if before > 0 or not has_grown(case):
         return case.ledger.latest(weak=before > 0)
@@ -164,14 +165,14 @@ def begins_within_the_tolerance(case: Case) -> Finding | None:
     """All before a call upstream agrees to the last digit, its output plainly does not."""
     reached = case.node
     for _ in range(_UPSTREAM if begins_here(case) else 0):
-        inexact = case.facts.problem_values(case.facts.inexact_inputs(reached))
+        inexact = case.facts.paired.problem_values(case.scored.inexact_inputs(reached))
         made = (case.ledger.producers.of(index) for index in inexact)
         before = next((n for n in made if n is not None and n is not reached), None)
         if before is None or before in case.ledger.source:
             return None
         reached = before
-        if case.facts.begins_inexactness(reached):
-            key = case.facts.inexact_output(reached)
+        if case.scored.begins_inexactness(reached):
+            key = case.scored.inexact_output(reached)
             reason = FirstInexact(key, case.node.name)
             score = case.score_of_worst(case.rows.outputs)
             return case.ledger.open(reached, "introduced", reason, score)
@@ -227,14 +228,14 @@ def first_answer(rules: tuple[Rule, ...], case: Case) -> Finding | None:
 
 def has_grown(case: Case) -> bool:
     """Whether outputs are further apart than what they were computed from explains."""
-    if case.facts.hands_on_distance(case.node):
+    if case.scored.hands_on_distance(case.node):
         return False
     score, before = case.facts.scores(case.node)[0] or 0.0, case.facts.reads(case.node)
     # What is off already may grow by as much again without a fault of its own.
     grown = score - before > case.facts.threshold + before
     ours, theirs = case.facts.comparison.precision
     is_fine = phase_of(case.node) == "forward" and ours == theirs
-    return grown and (is_fine or case.facts.is_clear(case.rows.outputs))
+    return grown and (is_fine or case.scored.is_clear(case.rows.outputs))
 
 
 def begins_here(case: Case) -> bool:
@@ -242,9 +243,8 @@ def begins_here(case: Case) -> bool:
 
     Integers know no rounding: where some went in that differ at all, it began before.
     """
-    facts = case.facts
-    changed = facts.changed_integers(case.node)
-    return has_grown(case) and not changed and not facts.is_selection(case.node)
+    changed = case.scored.changed_integers(case.node)
+    return has_grown(case) and not changed and not case.ledger.choices.is_selection(case.node)
 
 
 def value_of_a_finding(case: Case, indices: range | list[int]) -> Finding | None:
@@ -260,13 +260,13 @@ def finding_behind(facts: Facts, ledger: Ledger, indices: range | list[int]) -> 
         producer = ledger.producers.of(index)
         if producer is not None and producer in ledger.source:
             return ledger.source[producer]
-        if ledger.findings and facts.is_nonfinite(index):
+        if ledger.findings and facts.paired.is_nonfinite(index):
             # NaN has no fingerprint; what made the latest one is the natural cause.
             return ledger.latest_nonfinite
     return None
 
 
-def may_follow_a_finding(facts: Facts, ledger: Ledger, node: TreeNode) -> bool:
+def may_follow_a_finding(facts: Facts, scored: ScoreFacts, ledger: Ledger, node: TreeNode) -> bool:
     """Whether what a node reads may come from a finding, as far as its values can be traced.
 
     Only values that differ are followed upstream. Where the maker of one is not known or read
@@ -280,7 +280,7 @@ def may_follow_a_finding(facts: Facts, ledger: Ledger, node: TreeNode) -> bool:
         reader = asked.pop()
         if _reads_uncompared(facts, reader):
             return True
-        differing = facts.problem_values(facts.inexact_inputs(reader))
+        differing = facts.paired.problem_values(scored.inexact_inputs(reader))
         makers = {ledger.producers.of(index) for index in differing if index != SURPLUS}
         if None in makers or any(maker in ledger.source for maker in makers):
             return True
@@ -292,8 +292,8 @@ def may_follow_a_finding(facts: Facts, ledger: Ledger, node: TreeNode) -> bool:
 
 def _reads_uncompared(facts: Facts, node: TreeNode) -> bool:
     """Whether a node reads tensors of which none is compared: its partner has no values."""
-    comparison, values = facts.comparison, facts.values
-    rows = (row for row in facts.rows(node) if not comparison.is_output[row])
+    comparison, values = facts.comparison, facts.paired.values
+    rows = (row for row in facts.paired.rows(node) if not comparison.is_output[row])
     if any(comparison.score[row] >= 0 for row in rows):
         return False
     return any(
@@ -327,9 +327,9 @@ def _finding_behind_gradient(facts: Facts, ledger: Ledger, node: TreeNode) -> Fi
     if beside is not None:
         return beside
     module = node.backward or node.parent
-    if module is None or module.kind == "root" or not facts.rows(module):
+    if module is None or module.kind == "root" or not facts.paired.rows(module):
         return ledger.latest()
     inputs = facts.divergent(module).inputs
     if not inputs:
         return None
-    return finding_behind(facts, ledger, facts.problem_values(inputs)) or ledger.latest()
+    return finding_behind(facts, ledger, facts.paired.problem_values(inputs)) or ledger.latest()

@@ -121,7 +121,7 @@ class Sightings:
         """Of a value that a module's calls read more than once, the first that does."""
         seen: set[Hashable] = set()
         for node, excess in self._read:
-            number = prints.numbers[self._facts.value_pair(excess.row)[0]]
+            number = prints.numbers[self._facts.paired.value_pair(excess.row)[0]]
             kinds = self._kind.all_of(node, self._changes_of_read(excess))
             spot = (kinds[:1], scope_of(node), node if number == NO_PRINT else number)
             if kinds and spot not in seen:
@@ -133,7 +133,7 @@ class Sightings:
         value, ours = facts.comparison.keys[excess.row], makers.ours if makers else None
         theirs = makers.theirs if makers else None
         if excess.way == "outside":
-            print_ = fingerprint(facts.ours[excess.row])
+            print_ = fingerprint(facts.paired.ours[excess.row])
             if print_ is not None:
                 yield ("outside", value, print_)
             # How far apart a value may be that nobody made is a guess, of which the same value

@@ -11,18 +11,19 @@ from itertools import product
 
 import numpy as np
 
-from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
+from builder.diagnosis.excess import FORMS, Excess, excess_over
+from builder.evidence.distances import Evidence
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 
 _MOST_TERMS = 2
 
 
-def of_call(known: Expected, node: TreeNode, row: int) -> Excess | None:
+def of_call(known: Evidence, node: TreeNode, row: int) -> Excess | None:
     """The excess of what a linear call put out, of terms of the same size; None for others."""
     if not has(node.call, "ordered"):
         return None
-    terms = [r for r in known.inputs(node) if not known.is_integer(r)]
+    terms = [r for r in known.inputs(node) if not known.paired.is_integer(r)]
     if not terms or len(terms) > _MOST_TERMS:
         return None
     rounding = known.noise[row] + sum(map(known.uncertain, (row, *terms)))
@@ -33,7 +34,7 @@ def of_call(known: Expected, node: TreeNode, row: int) -> Excess | None:
 
 
 def of_sum(
-    known: Expected, row: int, terms: Sequence[int], rounding: float, signs: Sequence[int] = ()
+    known: Evidence, row: int, terms: Sequence[int], rounding: float, signs: Sequence[int] = ()
 ) -> Excess | None:
     """The excess of a sum over its terms, None where the benchmark's do not add up to it."""
     if any(known.size[term] != known.size[row] for term in terms):
@@ -48,14 +49,14 @@ def of_sum(
 
 
 def _missing(
-    known: Expected, side: int, row: int, terms: Sequence[int], signs: Sequence[int]
+    known: Evidence, side: int, row: int, terms: Sequence[int], signs: Sequence[int]
 ) -> float | None:
     """How far the values of one side are from adding up."""
-    sketches = known.comparison.columns[side].sketches
+    sketches = known.paired.comparison.columns[side].sketches
     if sketches is None:
         return None
-    whole = known.value_pair(row)[side]
-    parts = sketches[[known.value_pair(term)[side] for term in terms]]
+    whole = known.paired.value_pair(row)[side]
+    parts = sketches[[known.paired.value_pair(term)[side] for term in terms]]
     weights = np.array(signs or [1] * len(terms), dtype=float)
     apart = float(np.sqrt(np.mean((sketches[whole] - weights @ parts) ** 2)))
     return apart if np.isfinite(apart) else None

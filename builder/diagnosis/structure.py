@@ -72,8 +72,8 @@ class Changes:
         self._listed: list[Change] = []
         self._named: set[TreeNode] = set()
         comparison = facts.comparison
-        numbers = ~(facts.tensors[0] & facts.tensors[1]) & (comparison.error > 0)
-        rows = [*comparison.differs, *facts.surplus_arguments]
+        numbers = ~(facts.paired.tensors[0] & facts.paired.tensors[1]) & (comparison.error > 0)
+        rows = [*comparison.differs, *facts.paired.surplus_arguments]
         nodes = comparison.pairs.node
         self._otherwise = {*nodes[rows].tolist(), *nodes[numbers].tolist()}
 
@@ -95,12 +95,12 @@ class Changes:
         facts, comparison = self._facts, self._facts.comparison
         return [
             row
-            for row in facts.rows(node)
+            for row in facts.paired.rows(node)
             if not comparison.is_output[row]
             and (
-                row in facts.surplus_arguments
+                row in facts.paired.surplus_arguments
                 or (
-                    (None in (facts.ours[row].dtype, facts.theirs[row].dtype))
+                    (None in (facts.paired.ours[row].dtype, facts.paired.theirs[row].dtype))
                     and comparison.error[row] > 0
                 )
             )
@@ -124,14 +124,17 @@ class Changes:
         facts = self._facts
         return self._surplus_inputs(node) or [
             row
-            for row in facts.rows(node)
+            for row in facts.paired.rows(node)
             if not facts.comparison.is_output[row]
-            and are_written_otherwise(facts.ours[row], facts.theirs[row])
+            and are_written_otherwise(facts.paired.ours[row], facts.paired.theirs[row])
         ]
 
     def _surplus_inputs(self, node: TreeNode) -> list[int]:
+        """None across frameworks, which list other things: buffers among the parameters."""
         comparison = self._facts.comparison
-        rows = self._facts.rows(node)
+        if self._matching.across_frameworks:
+            return []
+        rows = self._facts.paired.rows(node)
         return [r for r in rows if comparison.is_surplus(r) and not comparison.is_output[r]]
 
     def follow(self, node: TreeNode, partner: TreeNode) -> None:
@@ -270,12 +273,15 @@ class Changes:
         if not self.differs(node):
             return []
         differs = self._facts.comparison.differs
-        return [row for row in self._facts.rows(node) if "requires_grad" in differs.get(row, ())]
+        return [
+            row for row in self._facts.paired.rows(node) if "requires_grad" in differs.get(row, ())
+        ]
 
     def _gradient_reason(self, node: TreeNode) -> AttributeDiffers:
         row = self.requires_grad(node)[0]
         facts = self._facts
-        wanted = str(facts.ours[row].requires_grad), str(facts.theirs[row].requires_grad)
+        sides = (facts.paired.ours, facts.paired.theirs)
+        wanted = (str(side[row].requires_grad) for side in sides)
         return AttributeDiffers(facts.comparison.keys[row], "requires_grad", *wanted)
 
     def _run(self, change: Change) -> list[Change]:

@@ -145,7 +145,10 @@ def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
 def _one_sided(comparison: Comparison) -> list[tuple[int, Reason]]:
     """Values, or all numbers of a value, that one run alone has."""
     reasons: list[tuple[int, Reason]] = []
+    incomparable = set(comparison.incomparable)
     for row in comparison.surplus_rows():
+        if row in incomparable:
+            continue
         key = comparison.keys[row]
         is_ours = comparison.pairs.benchmark[row] == SURPLUS
         if comparison.mode == "md5" and key.startswith("parameters."):

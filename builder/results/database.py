@@ -18,8 +18,8 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.carried_weights import Carried, carried_weights
 from builder.results.engine import driver_of
+from builder.results.equal_numbers import Carried, carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of, passed_between
 from builder.results.handed_on import handed_on

@@ -1,42 +1,65 @@
-"""Who reads what others hold, told by equal numbers: weights that differ, and their gradients.
+"""Who reads what others hold, put out or wrote the step before, told by equal numbers.
 
 A module holds its weight, the calls inside it read it, and calls elsewhere may share it; the
-optimizer reads what a node holds as the gradient of a parameter.
+optimizer reads what a node holds as the gradient of a parameter, and writes what the next step
+reads. Two values are the same where all four of their statistics are equal and finite.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+_NUMBERS = "{0}.max, {0}.min, {0}.mean, {0}.norm"
 # A CROSS JOIN keeps SQLite from going over all values first, and over all nodes for each of them.
 _VALUES = (
-    "SELECT node.id, form.role, form.path, record.max, record.min, record.mean, record.norm "
+    "SELECT node.id, node.match, form.role, form.path, {columns} "
     "FROM graph CROSS JOIN node ON node.graph = graph.id CROSS JOIN record ON record.id "
     "BETWEEN node.first_value AND node.first_value + node.value_count - 1 "
-    "CROSS JOIN form ON form.id = record.form WHERE record.score > ? AND "
+    "CROSS JOIN form ON form.id = record.form {joins} WHERE {where}"
 )
+_OWN = _VALUES.format(columns=_NUMBERS.format("record"), joins="", where="{where}")
+_WITH_PARTNER = _VALUES.format(
+    columns=f"{_NUMBERS.format('record')}, {_NUMBERS.format('other')}",
+    joins="LEFT JOIN record AS other ON other.id = record.partner",
+    where="{where} ORDER BY record.score DESC, record.id",
+)
+_DIFFERS = "record.score > ? AND "
 _IS_READ = "form.role NOT IN ('output', 'parameters_grad')"
-_WEIGHTS = f"{_VALUES} node.id = ? AND form.role = 'parameters'"
-_FED = f"{_VALUES} node.id = ? AND form.role = 'input'"
-_OF_WEIGHTS = f"{_VALUES} node.graph = (SELECT graph FROM node WHERE id = ?) AND {_IS_READ}"
-# Of a node: it stands right below an optimizer.
-IS_OF_OPTIMIZER = (
-    "EXISTS (SELECT 1 FROM node AS top WHERE top.id = node.parent AND top.name = 'optimizer')"
+# What runs after the last gradient of a step is its optimizer, and so is what stands below one:
+# several may step between the gradients of one step. Asked first, it is not asked for each value.
+_LAST_GRADIENT = "SELECT MAX(exec_order) FROM node WHERE graph = ? AND direction = 'backward'"
+_IS_UPDATE = (
+    "(node.exec_order > ? OR EXISTS "
+    "(SELECT 1 FROM node AS top WHERE top.id = node.parent AND top.name = 'optimizer'))"
 )
-_HERE = "graph.step = ? AND graph.rank = ? AND graph.side = 'problem'"
-_GRADIENTS = f"{_VALUES} {_HERE} AND form.role = 'parameters_grad'"
-_OF_GRADIENTS = (
-    f"{_VALUES} {_HERE} AND {_IS_READ} AND (node.exec_order > "
-    "(SELECT MAX(exec_order) FROM node AS last WHERE last.graph = node.graph "
-    f"AND last.direction = 'backward') OR {IS_OF_OPTIMIZER})"
+WEIGHTS = _OWN.format(where=f"{_DIFFERS} node.id = ? AND form.role = 'parameters'")
+FED = _OWN.format(where=f"{_DIFFERS} node.id = ? AND form.role = 'input'")
+READ_BESIDE = _OWN.format(
+    where=f"{_DIFFERS} node.graph = (SELECT graph FROM node WHERE id = ?) AND {_IS_READ}"
 )
-_Rows = Iterable[Sequence[Any]]
+GRADIENTS = _OWN.format(where=f"{_DIFFERS} graph.id = ? AND form.role = 'parameters_grad'")
+READ_BY_UPDATES = _OWN.format(where=f"{_DIFFERS} graph.id = ? AND {_IS_READ} AND {_IS_UPDATE}")
+WRITTEN = _OWN.format(
+    where="graph.id = ? AND form.role IN ('output', 'parameters_grad') "
+    f"AND {_IS_UPDATE} ORDER BY node.exec_order"
+)
+READ = _WITH_PARTNER.format(where=f"{_DIFFERS} graph.id = ? AND {_IS_READ}")
+_DIFFER = (
+    "SELECT id FROM node WHERE graph = ? AND (score > ? OR input_score > ? OR source IS NOT NULL)"
+)
+_BEFORE = (
+    "SELECT before.id, before.step FROM graph AS before JOIN graph AS here "
+    "ON here.step = ? AND here.rank = ? AND here.side = before.side "
+    "WHERE before.side = ? AND before.rank = here.rank AND before.step < here.step "
+    "ORDER BY before.step DESC LIMIT 1"
+)
+_GRAPH = "SELECT id FROM graph WHERE step = ? AND rank = ? AND side = 'problem'"
 
 
 class ValueReader(msgspec.Struct, frozen=True, gc=False):
@@ -51,6 +74,31 @@ class ValueReader(msgspec.Struct, frozen=True, gc=False):
     parameter: str
 
 
+class Carried(msgspec.Struct, frozen=True, gc=False):
+    """A node that reads a value, and who wrote that in the step before, by the keys of both.
+
+    A writer of the benchmark's is one that the problem's run lacks: it kept what it had.
+    """
+
+    node: int
+    value: str
+    writer: int
+    output: str
+
+
+class _Value(NamedTuple):
+    """A value of a node under its key; `numbers` are those of its partner where these are asked.
+
+    None where they are not all finite numbers, which look the same everywhere.
+    """
+
+    node: int
+    partner: int | None
+    key: str
+    numbers: tuple[float, ...] | None
+    theirs: tuple[float, ...] | None
+
+
 def key_of(role: str, path: str) -> str:
     """The key under which a node has a value."""
     return f"{role}.{path}" if path else role
@@ -60,23 +108,14 @@ def weight_readers(
     connection: sqlite3.Connection, modules: Sequence[int], threshold: float
 ) -> list[ValueReader]:
     """What reads weights that differ of some modules of one step and rank, they left out."""
-    return _readers_of(connection, _WEIGHTS, modules, threshold)
+    return _readers_beside(connection, WEIGHTS, modules, threshold)
 
 
 def fed_readers(
     connection: sqlite3.Connection, modules: Sequence[int], threshold: float
 ) -> list[ValueReader]:
     """What reads inputs that differ of some modules of one step and rank, they left out."""
-    return _readers_of(connection, _FED, modules, threshold)
-
-
-def _readers_of(
-    connection: sqlite3.Connection, query: str, modules: Sequence[int], threshold: float
-) -> list[ValueReader]:
-    held = [row for one in modules for row in connection.execute(query, (threshold, one))]
-    read = connection.execute(_OF_WEIGHTS, (threshold, modules[0]))
-    named = set(modules)
-    return [one for one in _readers(held, read) if one.reader not in named]
+    return _readers_beside(connection, FED, modules, threshold)
 
 
 def gradient_readers(
@@ -85,20 +124,85 @@ def gradient_readers(
     """What reads gradients of weights that differ in an optimizer of a step and rank, or after all
     of its gradients.
     """
-    here = threshold, step, rank
-    held = connection.execute(_GRADIENTS, here).fetchall()
-    return _readers(held, connection.execute(_OF_GRADIENTS, here) if held else ())
-
-
-def _readers(held: _Rows, read: _Rows) -> list[ValueReader]:
-    holders: dict[tuple[float, ...], list[tuple[int, str]]] = defaultdict(list)
-    for node, role, path, *numbers in held:
-        if all(isinstance(number, float) and isfinite(number) for number in numbers):
-            holders[tuple(numbers)].append((node, key_of(role, path)))
-    if not holders:
+    here = connection.execute(_GRAPH, (step, rank)).fetchone()
+    held = [] if here is None else list(_values(connection, GRADIENTS, threshold, *here))
+    if not held:
         return []
+    last = connection.execute(_LAST_GRADIENT, here).fetchone()
+    return _readers(held, _values(connection, READ_BY_UPDATES, threshold, *here, *last))
+
+
+def _readers_beside(
+    connection: sqlite3.Connection, query: str, modules: Sequence[int], threshold: float
+) -> list[ValueReader]:
+    if not modules:
+        return []
+    held = [value for one in modules for value in _values(connection, query, threshold, one)]
+    read = _values(connection, READ_BESIDE, threshold, modules[0])
+    named = set(modules)
+    return [one for one in _readers(held, read) if one.reader not in named]
+
+
+def _readers(held: Iterable[_Value], read: Iterable[_Value]) -> list[ValueReader]:
+    holders: dict[tuple[float, ...], list[_Value]] = defaultdict(list)
+    for value in held:
+        if value.numbers is not None:
+            holders[value.numbers].append(value)
     return [
-        ValueReader(holder, node, key_of(role, path), parameter)
-        for node, role, path, *numbers in read
-        for holder, parameter in holders.get(tuple(numbers), ())
+        ValueReader(holder.node, value.node, value.key, holder.key)
+        for value in (read if holders else ())
+        if value.numbers is not None
+        for holder in holders.get(value.numbers, ())
     ]
+
+
+def carried_weights(
+    connection: sqlite3.Connection, step: int, rank: int, threshold: float
+) -> tuple[int | None, list[Carried]]:
+    """The step before, and the nodes of the problem that read of it what differs, worst first.
+
+    NaN looks the same everywhere: there the benchmark's value tells who wrote it, and so it does
+    of a weight that only the benchmark's optimizer writes.
+    """
+    here = connection.execute(_GRAPH, (step, rank)).fetchone()
+    ours, theirs = (
+        connection.execute(_BEFORE, (step, rank, side)).fetchone()
+        for side in ("problem", "benchmark")
+    )
+    if here is None or ours is None:
+        return None, []
+    differ = {row[0] for row in connection.execute(_DIFFER, (ours[0], threshold, threshold))}
+    written = _written(connection, ours[0])
+    partners = _written(connection, theirs[0]) if theirs is not None else {}
+    found = []
+    for value in _values(connection, READ, threshold, here[0]):
+        wrote, other = written.get(value.numbers), partners.get(value.theirs)
+        if wrote is None and other is not None and other.partner is not None:
+            wrote = other._replace(node=other.partner)
+        if wrote is not None and wrote.node not in differ:
+            continue
+        if wrote is None and other is not None:
+            wrote = other
+        if wrote is not None:
+            found.append(Carried(value.node, value.key, wrote.node, wrote.key))
+    return ours[1], found
+
+
+def _written(connection: sqlite3.Connection, graph: int) -> dict[tuple[float, ...] | None, _Value]:
+    """By its numbers who wrote a value last."""
+    last = connection.execute(_LAST_GRADIENT, (graph,)).fetchone()
+    values = _values(connection, WRITTEN, graph, *last)
+    return {one.numbers: one for one in values if one.numbers is not None}
+
+
+def _values(connection: sqlite3.Connection, query: str, *given: object) -> Iterator[_Value]:
+    for node, partner, role, path, *numbers in connection.execute(query, given):
+        other = _finite(numbers[4:]) if len(numbers) > 4 else None
+        yield _Value(node, partner, key_of(role, path), _finite(numbers[:4]), other)
+
+
+def _finite(numbers: Sequence[Any]) -> tuple[float, ...] | None:
+    for one in numbers:
+        if not isinstance(one, float) or not isfinite(one):
+            return None
+    return tuple(numbers)

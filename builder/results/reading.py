@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from builder.results.carried_weights import Carried
+from builder.results.equal_numbers import Carried
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.received import Received

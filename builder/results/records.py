@@ -319,6 +319,8 @@ class Finding(msgspec.Struct, frozen=True):
     """A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
 
     `certainty` says how sure it is; None in files of earlier releases and of msprobe.
+    `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
+    `divergent` in the steps and ranks of its places; null where the build did not count them.
     """
 
     id: int
@@ -332,6 +334,8 @@ class Finding(msgspec.Struct, frozen=True):
     reasons: list[Reason]
     propagated_to: Count
     places: list[FindingPlace] = []
+    perhaps: Count | None = None
+    divergent: Count | None = None
     certainty: Certainty | None = None
 
 

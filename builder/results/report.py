@@ -51,6 +51,19 @@ from msprobe_core.format.bounded import parse_json
 REPORT_VERSION = 1
 
 
+def reach_told(certain: int, perhaps: int | None, divergent: int | None, places: int) -> str | None:
+    """How far a cause reaches, as the page says it; None where nothing diverges, or none counted.
+
+    `places` is over how many steps and ranks it is counted.
+    """
+    if not divergent:
+        return None
+    where = "there" if places == 1 else f"in its {places} steps and ranks"
+    told = f"all {certain}" if certain == divergent > 1 else f"{certain} of {divergent}"
+    guessed = f", {perhaps} more perhaps" if perhaps else ""
+    return f"{told} divergent nodes {where} go back to it{guessed}"
+
+
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """One finding: a node where the runs begin to differ; `reasons` are English sentences.
@@ -62,6 +75,10 @@ class Suspect:
     tables have, `explained` how much of it its inputs explain; None where no distance is known. It
     `heals` where all that its step puts out agrees: another way to the same result. `certainty`
     tells how sure it is; None in files of earlier releases.
+
+    `propagated_to` divergent nodes go back to it, itself included if it diverges, and further ones
+    `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
+    file is too damaged to count them, and `propagated_to` is what its diagnosis laid to it.
     """
 
     step: int
@@ -75,6 +92,8 @@ class Suspect:
     introduced: float | None
     reasons: list[str]
     propagated_to: int
+    perhaps: int | None
+    divergent: int | None
     kind: str
     side: str
     inside: str | None
@@ -95,6 +114,12 @@ class Suspect:
     def sure(self) -> str:
         """How sure it is, and why."""
         return certainty_told(self.certainty)
+
+    @property
+    def reach(self) -> str | None:
+        """How many of the divergent nodes of its steps and ranks go back to it, in words."""
+        places = {(self.step, self.rank), *((p["step"], p["rank"]) for p in self.places)}
+        return reach_told(self.propagated_to, self.perhaps, self.divergent, len(places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +183,8 @@ class Diagnosis:
             "heals",
             "reasons",
             "propagated_to",
+            "perhaps",
+            "divergent",
             "places",
         ]
         if self.values is not None:
@@ -222,6 +249,9 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
     summary = decode(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
+    findings = _findings(connection, top)
+    if any(one.divergent is None for one in findings):
+        findings = _counted(path, findings)
     lost = _lost(path, graphs)
     threshold = float(parse_json(meta.get("options", "{}")).get("threshold", THRESHOLD))
     return Diagnosis(
@@ -238,7 +268,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         ]
         + lost,
         summary=[sentence(reason) for reason in summary],
-        findings=_findings(connection, top),
+        findings=findings,
         worst=max(worst, default=None),
         values=parse_json(meta["values"]) if "values" in meta else None,
         comparable=not any(isinstance(reason, NothingComparable) for reason in summary),
@@ -294,6 +324,27 @@ def _findings(connection: sqlite3.Connection, top: int | None) -> list[Suspect]:
     return [_suspect(row) for row in rows]
 
 
+def _counted(path: Path, findings: list[Suspect]) -> list[Suspect]:
+    """Findings of a file whose build did not count how far each reaches; counted now."""
+    # Only earlier releases left that out: whoever reads another file needs no SQLAlchemy.
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from builder.results.database import ResultDatabase
+    from builder.results.followers.spread import spreads
+
+    try:
+        with closing(ResultDatabase(path)) as results:
+            found = spreads(results)
+    except (SQLAlchemyError, DatabaseError):
+        return findings  # a volume that is not there, or cells that are none
+    return [
+        replace(one, propagated_to=of.certain, perhaps=of.perhaps, divergent=of.divergent)
+        if (of := found.get(number)) is not None
+        else one
+        for number, one in enumerate(findings, 1)
+    ]
+
+
 def _suspect(row: sqlite3.Row) -> Suspect:
     return Suspect(
         step=row["step"],
@@ -307,6 +358,8 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         introduced=row["introduced"],
         reasons=[sentence(reason) for reason in decode(row["reasons"])],
         propagated_to=row["propagated_to"],
+        perhaps=row["perhaps"] if "perhaps" in row.keys() else None,  # noqa: SIM118
+        divergent=row["divergent"] if "divergent" in row.keys() else None,  # noqa: SIM118
         kind=row["kind"],
         side=row["side"],
         inside=row["parent_name"] if row["parent_kind"] == "module" else None,

@@ -122,6 +122,8 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
         reasons=decode(row.reasons),
         propagated_to=row.propagated_to,
         places=_places(row.places),
+        perhaps=row.perhaps,
+        divergent=row.divergent,
         certainty=certainty_in(row.certainty),
     )
 

@@ -25,6 +25,7 @@ from builder.reasons import NothingComparable, OnlyIn, PrecisionSetting, Reason,
 from builder.run.executor import LocalProcesses, Watch
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
+from builder.run.reaches import with_reaches
 from builder.work.mapping_rules import check_rules, manual_pairs, match_rules
 from builder.work.merge_coverage import merged_summary, merged_values
 from builder.work.merge_plan import plan_comparison
@@ -161,6 +162,8 @@ def put_together(
             facts["evidence"] = msgspec.json.encode(evidence_of(outcomes)).decode()
         facts |= ends_facts(outcomes)
         _write_whole(database, findings, links, facts)
+        database.add_indexes()
+        findings = with_reaches(database, findings)
         path = database.finish()
     except sqlite3.OperationalError as error:
         database.discard()
@@ -311,6 +314,8 @@ def _write_whole(
                 encode(finding.reasons) or "[]",
                 finding.propagated_to,
                 json.dumps([asdict(place) for place in finding.places]),
+                finding.perhaps,
+                finding.divergent,
                 _certainty(finding, behind=number > 1),
             )
             for number, finding in enumerate(findings, 1)

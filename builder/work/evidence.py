@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,18 @@ def pair_evidence(
     place: tuple[int, int],
     threshold: float,
     told: Sequence[Counted],
+    set_aside: Collection[int] = (),
 ) -> Evidence:
-    """The evidence of one pair at a step and rank; `told` are differences that others know of."""
+    """The evidence of one pair at a step and rank; `told` are differences that others know of.
+
+    `set_aside` are values of the problem run that merging left without numbers, and says so.
+    """
     dumps = (comparison.matching.problem.dump, comparison.matching.benchmark.dump)
     apart = unlike(*dumps)
     # Where dumps have no measure of a tensor in common, arguments alone would be compared.
     if isinstance(apart, UnlikeAttributes | UnlikeNames):
         return Evidence(differences=tuple(each for each in told if each.count))
-    rows = _Rows(comparison)
+    rows = _Rows(comparison, set_aside)
     kinds = rows.kinds()
     gaps = [*rows.gaps(), *_one_sided_nodes(comparison)]
     scores = comparison.node_score[~np.isnan(comparison.node_score)]
@@ -61,9 +65,10 @@ def _node_name(comparison: Comparison, row: int) -> str:
 class _Rows:
     """The rows of a comparison by what could be compared of them."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, set_aside: Collection[int] = ()) -> None:
         self._comparison = comparison
         pairs, columns = comparison.pairs, comparison.columns
+        self._is_set_aside = np.isin(pairs.problem, list(set_aside))
         ours, theirs = pairs.problem, pairs.benchmark
         self.surplus = (ours == SURPLUS) | (theirs == SURPLUS)
         self.tensor = _are_tensors(comparison, columns[0], ours) & _are_tensors(
@@ -115,6 +120,7 @@ class _Rows:
         comparison = self._comparison
         aside, one_sided = dict(self.aside), self.surplus & self._needed()
         silent = ~self.known & ~self.surplus & ~self.blank & self.tensor & (self.size > 0)
+        silent &= ~self._is_set_aside
         some = self.recorded[0].any(axis=0) | self.recorded[1].any(axis=0)
         shapes = self._shapes_differ()
         aside |= {

@@ -27,7 +27,10 @@ class StoredFinding:
     """A finding by its node's id, as it travels between processes.
 
     `line` is where its node was called from, `kinds` are those of its change that nodes of the same
-    cause share, `places` are those where the same cause showed; `basis` is what it rests on.
+    cause share, `places` are those where the same cause showed, `basis` is what it rests on.
+    `propagated_to` are nodes that it
+    explains in its pair; once all pairs are in, the divergent ones that go back to it over all
+    places, with those that do so `perhaps` and all that are `divergent` there.
     """
 
     step: int
@@ -43,6 +46,8 @@ class StoredFinding:
     introduced: float | None
     reasons: list[Reason]
     propagated_to: int
+    perhaps: int | None = None
+    divergent: int | None = None
     inherits: frozenset[Hashable] = frozenset()
     line: str | None = None
     kinds: tuple[str, ...] = ()

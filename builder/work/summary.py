@@ -72,7 +72,7 @@ def outcome_of(
             messages=(_messages(problem),),
         )
     matched = len(comparison.matching.partner) // 2 - 1
-    late = result.walked.late
+    late, merged = result.walked.late, result.pair.merged
     apart = unlike(problem.tree.dump, benchmark.tree.dump)
     nodes = problem.tree.in_order
     rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
@@ -119,9 +119,10 @@ def outcome_of(
             (plan.step, plan.rank),
             instructions.options.threshold,
             (rated_error, apart_ends),
+            () if merged is None else merged.resolution.without_numbers,
         ),
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
-        **_merged_facts(result.pair.merged),
+        **_merged_facts(merged),
     )
 
 

@@ -112,12 +112,16 @@ class Database:
         finally:
             self._connection.execute("DETACH DATABASE part")
 
-    def finish(self) -> Path:
-        """Create the indexes, close the file and give it its final name."""
+    def add_indexes(self) -> None:
+        """Create the indexes once all nodes and values are in; it can be read as it will be."""
         with self.transaction() as connection:
-            connection.execute("DELETE FROM meta WHERE key LIKE ?", (f"{_NEXT_ID}%",))
             for index in INDEXES:
                 connection.execute(index)
+
+    def finish(self) -> Path:
+        """Close the file and give it its final name."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM meta WHERE key LIKE ?", (f"{_NEXT_ID}%",))
         self._connection.close()
         return put_in_place(self.partial, self.final)
 
@@ -135,7 +139,8 @@ class Database:
 
 def volumes_of(index: Path) -> Path:
     """The folder of an index's volumes, which lies beside it."""
-    return index.with_name(index.name.removesuffix(SUFFIX) + _VOLUMES)
+    name = index.name.removesuffix(_PARTIAL).removesuffix(SUFFIX)
+    return index.with_name(name + _VOLUMES)
 
 
 def reserved_ids(connection: sqlite3.Connection) -> dict[str, int]:

@@ -162,8 +162,10 @@ FINDING = TableSpec(
         "input_score REAL",
         "introduced REAL",
         "reasons TEXT NOT NULL",  # JSON list of {"code": …, …}
-        "propagated_to INTEGER NOT NULL",
+        "propagated_to INTEGER NOT NULL",  # divergent nodes that go back to it, over all its places
         "places TEXT",  # JSON list of the same cause elsewhere: step, rank, node (its id), name
+        "perhaps INTEGER",  # those that do so by a guess alone; null where nobody counted
+        "divergent INTEGER",  # all that diverge in the steps and ranks of its places
         "certainty TEXT",  # JSON: word, basis, behind; builder.finding_certainty
     ),
 )
@@ -276,7 +278,7 @@ IDS: dict[str, dict[str, str]] = {
 LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten", "let_pass"),
-    "finding": ("places", "certainty"),
+    "finding": ("places", "perhaps", "divergent", "certainty"),
     "graph": ("begins",),
 }
 

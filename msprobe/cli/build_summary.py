@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msprobe.cli.outcome import Exit, exit_of
@@ -30,6 +30,8 @@ def print_summary(result: BuildResult, *, comparison: bool) -> None:
         print(f"note: {sentence(reason)}")
     if comparison:
         print(f"begins: {beginning(result.findings, outcomes, result.claim)}")
+        for told in reach(result.findings[:1], outcomes):
+            print(f"reach: {told}")
     print(f"file: {address_of(result.path)}")
 
 
@@ -49,6 +51,20 @@ def beginning(
         why = "; ".join(sentence(reason) for reason in first.reasons)
         return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
     return told(claim)
+
+
+def reach(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> Iterator[str]:
+    """How far each of some findings reaches; nothing where none is named."""
+    from builder.results.certainty import refusal
+    from builder.results.report import reach_told
+
+    if refusal(outcomes, len(outcomes)) is not None:
+        return
+    for one in findings:
+        places = {(one.step, one.rank), *((place.step, place.rank) for place in one.places)}
+        told = reach_told(one.propagated_to, one.perhaps, one.divergent, len(places))
+        if told is not None:
+            yield told
 
 
 def exit_code(result: BuildResult) -> Exit:

@@ -227,8 +227,8 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
     if suspect.places:
         count = len(suspect.places)
         lines.append(f"   in {count} more place{'s' * (count != 1)}: {_places(suspect)}")
-    if suspect.propagated_to:
-        lines.append(f"   explains {suspect.propagated_to} nodes further on")
+    if suspect.reach is not None:
+        lines.append(f"   {suspect.reach}")
     place_and_own = place_lines((suspect.stack or "").splitlines())
     return lines + [f"   {said}{line}" for said, line in zip(("", "called from "), place_and_own)]
 

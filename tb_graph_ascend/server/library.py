@@ -15,6 +15,7 @@ from builder.match.manual_file import MappedPair, mapping_path
 from builder.results.cache import Cache
 from builder.results.certainty import compared_pairs
 from builder.results.database import ResultDatabase
+from builder.results.followers.standing import without_pairs
 from builder.results.open_results import open_results
 from builder.results.opening import runs_of
 from builder.results.reading import Results
@@ -28,7 +29,6 @@ from tb_graph_ascend.server.overlay import Overlay, lay_over
 from tb_graph_ascend.view.answer import Answer, Since, answer, since_mapping
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.diff.profile import Profile, with_norms
-from tb_graph_ascend.view.diff.standing import without_pairs
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from builder.results.followers.spread import DivergentShares, divergent_nodes, shares_of
 from builder.results.records import NodeList
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.resource import Resource
@@ -15,7 +16,6 @@ from tb_graph_ascend.view.diff.index import Wanted
 from tb_graph_ascend.view.diff.openness import PATTERN
 from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
 from tb_graph_ascend.view.diff.profile import Profile
-from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_handed_on, with_outputs
 
 _Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -118,7 +118,7 @@ def resource(place: Workplace) -> Resource:
     @routes.route(f"{_PAIR}/shares", answer=DivergentShares)
     def shares(db: str, step: int, rank: int) -> DivergentShares:
         """How many divergent nodes of a pair go back to each cause there, and to none."""
-        return shares_of(place.library.diff(place.open(db), step, rank))
+        return shares_of(place.library.diff(place.open(db), step, rank).followers)
 
     @routes.route(f"{_PAIR}/divergent", query=DivergentQuery, answer=NodeList)
     def divergent(db: str, step: int, rank: int, query: DivergentQuery) -> NodeList:
@@ -126,7 +126,7 @@ def resource(place: Workplace) -> Resource:
         opened = place.open(db)
         places = None if query.cause is None else [int(node) for node in query.cause.split(".")]
         index = place.library.diff(opened, step, rank)
-        ids = divergent_nodes(index, places, query.earlier, query.perhaps)
+        ids = divergent_nodes(index.followers, places, query.earlier, query.perhaps)
         page = ids[query.offset : query.offset + query.limit].tolist()
         return NodeList(len(ids), query.offset, opened.database.nodes_by_id(page))
 

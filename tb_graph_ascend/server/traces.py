@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 
+from builder.results.followers.step import StepFollowers
+from builder.results.followers.told_way import told_way
 from builder.results.reading import Results
 from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
-from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.module_path import modules_of
 
 
@@ -47,7 +46,11 @@ def resource(place: Workplace) -> Resource:
     def trace(db: str, node: int) -> PlacedTrace:
         """The way from a node back to its cause: which output fed which input."""
         opened = place.open(db)
-        way = told_way(opened.database, partial(place.library.diff, opened), node)
+
+        def read(step: int, rank: int) -> StepFollowers:
+            return place.library.diff(opened, step, rank).followers
+
+        way = told_way(opened.database, read, node)
         return placed(opened.database, way)
 
     return routes

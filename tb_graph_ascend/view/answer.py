@@ -16,11 +16,11 @@ from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.extent import Extent, extent_of
+from builder.results.followers.standing import changed_names, is_touched
 from builder.results.reading import Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from builder.results.shown_evidence import FileState, evidence_of_file
 from tb_graph_ascend.view.diff.index import DiffIndex
-from tb_graph_ascend.view.diff.standing import changed_names, is_touched
 from tb_graph_ascend.view.module_path import call_number, shared_modules_of
 
 MOST_CAUSES = 200

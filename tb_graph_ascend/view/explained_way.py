@@ -9,11 +9,11 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from builder.errors import DatabaseError
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.named_nodes import node_named
 from builder.results.open_results import open_results
 from builder.results.trace import Trace
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.told_way import told_way
 
 
 def explained_way(path: Path, name: str, step: int | None = None, rank: int | None = None) -> Trace:
@@ -25,6 +25,6 @@ def explained_way(path: Path, name: str, step: int | None = None, rank: int | No
     node = node_named(path, name, step, rank)
     try:
         with closing(open_results(path)) as results:
-            return told_way(results, partial(diff_index, results), node)
+            return told_way(results, partial(step_followers, results), node)
     except SQLAlchemyError as error:
         raise DatabaseError(f"{path}: is damaged ({error})", "build it again") from None

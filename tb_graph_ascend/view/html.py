@@ -33,6 +33,7 @@ class _Place:
     name: str
     score: float | None
     reasons: list[str]
+    reach: str | None
     sure: str
     details: NodeDetails
 
@@ -51,10 +52,13 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 name=finding.node.name,
                 score=finding.score,
                 reasons=[worded(reason, "en") for reason in finding.reasons],
+                reach=suspect.reach,
                 sure=certainty_told(finding.certainty),
                 details=database.details(finding.node.id),
             )
-            for finding in (database.findings().findings[:top] if said.causes else ())
+            for finding, suspect in zip(
+                database.findings().findings[: top if said.causes else 0], diagnosis.findings
+            )
         ]
         picture = inline(slide(database, said)) if places else ""
     finally:
@@ -157,6 +161,8 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 <p>{{ place.sure }}</p>
 {% for reason in place.reasons %}<p>{{ reason }}</p>
 {% endfor %}
+{% if place.reach %}<p>{{ place.reach }}</p>
+{% endif %}
 <details><summary>Values</summary>
 <table><thead><tr><th>value</th><th>dtype</th><th>shape</th><th></th><th>problem</th>
 <th>benchmark</th><th>relative error</th><th>score</th></tr></thead><tbody>

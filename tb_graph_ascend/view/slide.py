@@ -22,12 +22,12 @@ from builder.reasons import (
     Reason,
     sentence,
 )
+from builder.results.followers.spread import DivergentShares, shares_of
 from builder.results.reading import Results
 from builder.results.records import Finding, Node, Summary
 from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
-from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of, with_handed_on
 from tb_graph_ascend.view.module_path import OPTIMIZER, module_path, telling_end
 from tb_graph_ascend.view.slide_text import (
@@ -93,7 +93,7 @@ def slide(
     if index is not None and since is not None:
         subject = _measured(since, words, reason)
     elif index is not None and cause is not None:
-        subject = _named(cause, language, reason, shares_of(index))
+        subject = _named(cause, language, reason, shares_of(index.followers))
     if subject is not None and also:
         subject = replace(subject, where=f"{subject.where} · {also}")
     parts = [*_frame(), *_title(said, since, subject, language), *_legend(summary, words)]
@@ -149,9 +149,11 @@ def _where(cause: Cause, words: SlideWords, share: DivergentShares) -> Iterator[
         yield seen.format(**counts)
     if share.divergent:
         places = set(cause.nodes)
-        count = sum(one.count for one in share.causes if one.node in places)
+        own = [one for one in share.causes if one.node in places]
+        count, perhaps = sum(one.count for one in own), sum(one.perhaps for one in own)
         told = words.led_back_all if count == share.divergent > 1 else words.led_back
-        yield told.format(count=count, divergent=share.divergent)
+        guessed = words.led_back_perhaps.format(count=perhaps) if perhaps else ""
+        yield told.format(count=count, divergent=share.divergent) + guessed
 
 
 def _measured(since: Since, words: SlideWords, reason: str | None) -> _Subject | None:

@@ -28,6 +28,7 @@ class SlideWords(msgspec.Struct, frozen=True):
     seen_on_one: str
     led_back: str
     led_back_all: str
+    led_back_perhaps: str
     source: str
     formats: str
     compared: str
@@ -66,6 +67,7 @@ WORDS: dict[Language, SlideWords] = {
         seen_on_one="in {places} places on this rank, from step {step}",
         led_back="{count} of {divergent} divergent nodes there go back to it",
         led_back_all="all {count} divergent nodes there go back to it",
+        led_back_perhaps=", {count} more perhaps",
         source="{line} in {function}",
         formats=(
             "though of {total} matched calls that put out floats the {coarser} run computes "
@@ -113,6 +115,7 @@ WORDS: dict[Language, SlideWords] = {
         seen_on_one="本卡上 {places} 处，自第 {step} 步起",
         led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
         led_back_all="该处全部 {count} 个有差异的节点都可追溯到它",
+        led_back_perhaps="，另有 {count} 个可能追溯到它",
         source="{line}，在 {function} 中",
         formats=(
             "但输出浮点数的 {total} 个已匹配调用中有 {calls} 个{coarser}以 {coarse} 计算，"

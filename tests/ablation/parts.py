@@ -9,18 +9,19 @@ from math import inf
 from builder.diagnosis import (
     attribution,
     by_scores,
-    call_operands,
     candidates,
     changed_calls,
+    choices,
     edges,
     excess,
+    expectation,
     facts,
-    gradients,
     ledger,
     moved_values,
     naming,
     returned_gradients,
     rules,
+    score_facts,
     sketched_sums,
     structure,
 )
@@ -66,11 +67,11 @@ def _alike(*calls: str) -> str:
     return " ".join(name for name, row in TABLE.items() if row.gain in gains)
 
 
-def _rounding(self: excess.Expected, row: int, flowing: list[int], walked: float) -> float:
-    return self.noise[row]
+def _rounding(self: expectation.Expectations, row: int, flowing: list[int], walked: float) -> float:
+    return self.known.noise[row]
 
 
-def _not_in_step(self: call_operands.CallOperands, rows: list[int | None], output: int) -> float:
+def _not_in_step(self: expectation.Expectations, rows: list[int | None], output: int) -> float:
     return 0.0
 
 
@@ -90,15 +91,15 @@ GAINS: dict[str, list[Part]] = {
     ],
     "gains of gradients": [(table, "TABLE", _GRADIENTS)],
     "gradients of parameters as their call put them out": [
-        (gradients.Gradients, "_handed_on", _zero)
+        (expectation.Expectations, "_handed_on", _zero)
     ],
-    "errors in step with the terms of a sum": [
-        (call_operands.CallOperands, "in_step", _not_in_step)
+    "errors in step with the terms of a sum": [(expectation.Expectations, "in_step", _not_in_step)],
+    "rounding of what cancels in gradients": [(expectation.Expectations, "_cancelled", _rounding)],
+    "rounding of weight gradients as a random walk": [
+        (expectation.Expectations, "_random_walk", _zero)
     ],
-    "rounding of what cancels in gradients": [(excess.Expected, "_cancelled", _rounding)],
-    "rounding of weight gradients as a random walk": [(excess.Expected, "_random_walk", _zero)],
-    "gates": [(gradients.Gradients, "gated", _zero)],
-    "choices": [(call_operands.CallOperands, "has_chosen", _never)],
+    "gates": [(expectation.Expectations, "gated", _zero)],
+    "choices": [(expectation.Expectations, "has_chosen", _never)],
 }
 """What is expected of distances: asked where elements were seen, and of merged ranks."""
 
@@ -144,7 +145,8 @@ BY_EXCESS: dict[str, list[Part]] = {
 """The walk by excess."""
 
 _RULES: tuple[Callable[..., object], ...] = (*rules.RULES_FOR_INPUTS, *rules.RULES_FOR_OUTPUTS)
-_FACTS, _SCORES, _FOUND = facts.Facts, by_scores._Walk, candidates.Candidates
+_SCORES, _FOUND = by_scores._Walk, candidates.Candidates
+_SCORED, _CHOICES = score_facts.ScoreFacts, choices.Choices
 
 
 def _without_rule(name: str) -> list[Part]:
@@ -156,15 +158,15 @@ def _without_rule(name: str) -> list[Part]:
 
 BY_SCORES: dict[str, list[Part]] = {
     **{name: _without_rule(name) for name in dict.fromkeys(rule.__name__ for rule in _RULES)},
-    "what the bounds explain": [(_FACTS, "hands_on_distance", _never)],
-    "the same in another form": [(_FACTS, "is_written_otherwise", _never)],
-    "elements that rounding picked": [(_FACTS, "is_selection", _never)],
-    "gradients of picked elements": [(_FACTS, "_picks_back", _never)],
+    "what the bounds explain": [(_SCORED, "hands_on_distance", _never)],
+    "the same in another form": [(_SCORED, "is_written_otherwise", _never)],
+    "elements that rounding picked": [(_CHOICES, "is_selection", _never)],
+    "gradients of picked elements": [(_CHOICES, "_picks_back", _never)],
     "what a module hands on": [(ledger.Ledger, "are_let_pass", _never)],
     "inputs judged where they were made": [(_SCORES, "_is_tolerated", _never)],
     "scaled gradients": [(_SCORES, "_scaled_gradients", _none_of_them)],
     "other integers": [(_SCORES, "_open_other_integers", _nothing)],
-    "clear differences": [(_FACTS, "is_clear", _always)],
+    "clear differences": [(_SCORED, "is_clear", _always)],
     "the usual strain": [(_FOUND, "usual_strain", _zero)],
     "candidates that made a value": [
         (by_scores, "candidate_that_made", _nothing),

@@ -21,7 +21,7 @@ from tests.zoo.models import ARCHITECTURES
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A number of a module of the diagnosis.
+    """A number of a module of the diagnosis, or of the evidence that it reads.
 
     `of_scores`: it belongs to the rules for dumps without elements.
     """
@@ -34,11 +34,11 @@ class Threshold:
     @property
     def value(self) -> float:
         """What it is."""
-        return float(getattr(sys.modules[f"builder.diagnosis.{self.module}"], self.name))
+        return float(getattr(sys.modules[f"builder.{self.module}"], self.name))
 
     def times(self, factor: float) -> list[Part]:
         """The number times a factor, wherever the diagnosis asks for it."""
-        whole = isinstance(getattr(sys.modules[f"builder.diagnosis.{self.module}"], self.name), int)
+        whole = isinstance(getattr(sys.modules[f"builder.{self.module}"], self.name), int)
         changed = max(1, round(self.value * factor)) if whole else self.value * factor
         return [
             (module, self.name, changed)
@@ -48,26 +48,26 @@ class Threshold:
 
 
 THRESHOLDS = (
-    Threshold("an excess that is a finding", "excess", "PLAIN"),
-    Threshold("an estimate of a distance", "call_operands", "ESTIMATED"),
-    Threshold("a call that is not known", "excess", "UNKNOWN"),
-    Threshold("roundings of another form", "excess", "FORMS"),
-    Threshold("an excess behind a finding", "naming", "BEHIND"),
-    Threshold("an excess of a changed call", "attribution", "_CHANGED"),
-    Threshold("inputs that make the same choice", "attribution", "_SAME_CHOICE"),
-    Threshold("a guess that leads to a finding", "naming", "_FURTHEST"),
-    Threshold("rounding of sums", "distances", "CARRIED"),
-    Threshold("resolution of sketches", "distances", "_RESOLUTION"),
-    Threshold("norms of moved elements", "moved_values", "NEAR"),
-    Threshold("sums of moved elements", "moved_values", "_SAME_SUM"),
-    Threshold("terms of a sum", "sketched_sums", "_MOST_TERMS"),
-    Threshold("gradients that are tried", "returned_gradients", "_TRIED"),
-    Threshold("calls in each other's place", "structure", "BESIDE"),
-    Threshold("a clear difference", "facts", "CLEAR", of_scores=True),
-    Threshold("the first of equal runs", "facts", "_CLEAR_FIRST", of_scores=True),
-    Threshold("nodes after a candidate", "candidates", "_SOON", of_scores=True),
-    Threshold("calls followed upstream", "rules", "_UPSTREAM", of_scores=True),
-    Threshold("roundings of a scaled gradient", "scaling", "_ROUNDINGS", of_scores=True),
+    Threshold("an excess that is a finding", "diagnosis.excess", "PLAIN"),
+    Threshold("an estimate of a distance", "evidence.distances", "ESTIMATED"),
+    Threshold("a call that is not known", "diagnosis.excess", "UNKNOWN"),
+    Threshold("roundings of another form", "diagnosis.excess", "FORMS"),
+    Threshold("an excess behind a finding", "diagnosis.naming", "BEHIND"),
+    Threshold("an excess of a changed call", "diagnosis.attribution", "_CHANGED"),
+    Threshold("inputs that make the same choice", "diagnosis.attribution", "_SAME_CHOICE"),
+    Threshold("a guess that leads to a finding", "diagnosis.naming", "_FURTHEST"),
+    Threshold("rounding of sums", "evidence.distances", "CARRIED"),
+    Threshold("resolution of sketches", "evidence.distances", "_RESOLUTION"),
+    Threshold("norms of moved elements", "diagnosis.moved_values", "NEAR"),
+    Threshold("sums of moved elements", "diagnosis.moved_values", "_SAME_SUM"),
+    Threshold("terms of a sum", "diagnosis.sketched_sums", "_MOST_TERMS"),
+    Threshold("gradients that are tried", "diagnosis.returned_gradients", "_TRIED"),
+    Threshold("calls in each other's place", "diagnosis.structure", "BESIDE"),
+    Threshold("a clear difference", "diagnosis.score_facts", "CLEAR", of_scores=True),
+    Threshold("the first of equal runs", "diagnosis.score_facts", "_CLEAR_FIRST", of_scores=True),
+    Threshold("nodes after a candidate", "diagnosis.candidates", "_SOON", of_scores=True),
+    Threshold("calls followed upstream", "diagnosis.rules", "_UPSTREAM", of_scores=True),
+    Threshold("roundings of a scaled gradient", "diagnosis.scaling", "_ROUNDINGS", of_scores=True),
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
-from builder.reasons import NothingComparable, OnlyIn
+from builder.reasons import NothingComparable, OnlyIn, UnlikeStatistics
 from tests.builder.result_rows import rows
 
 Build = Callable[..., BuildResult]
@@ -165,11 +165,7 @@ def test_calls_alone_make_a_flat_graph_and_match_a_full_dump(build: Build) -> No
 def test_a_tensor_dump_against_statistics_uses_what_both_have(build: Build) -> None:
     result = build("tensor/problem", "statistics/bench")
     assert result.mode == "statistics"
-    assert {
-        "code": "unlike_statistics",
-        "problem": "tensor",
-        "benchmark": "statistics",
-    } in result.summary
+    assert UnlikeStatistics("tensor", "statistics") in result.summary
     assert result.findings[0].name in EXTRA_CALL
 
 

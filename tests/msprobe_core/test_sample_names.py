@@ -114,7 +114,8 @@ def test_names_order_parents_and_values(sample: str, tmp_path: Path) -> None:
         # A call without values has a place in the program all the same; theirs says none.
         calls = {n for n in ours.construct if n.endswith(".forward") and "Module." not in n}
         without_values = calls - ours.data.keys()
-        without_values |= json.loads((ours.path / "flow.json").read_text(encoding="utf-8")).keys()
+        if (passing := ours.path / "flow.json").exists():  # at levels that follow calls
+            without_values |= json.loads(passing.read_text(encoding="utf-8")).keys()
         assert {n for names, _ in ours.stack.values() for n in names} == without_values | {
             n for names, _ in theirs.stack.values() for n in names
         }

@@ -128,7 +128,9 @@ def training_step() -> Made:
     return model, step
 
 
-@situation("compile, the optimizer")
+@situation(
+    "compile, the optimizer", own_gradients="a compiled optimizer steps before the followed one"
+)
 def optimizer_step() -> Made:
     torch._dynamo.reset()
     model = Net()
@@ -186,7 +188,9 @@ def traced() -> Made:
 
 
 @situation(
-    "export within the step", without_numbers="the step that export traces runs on fake tensors"
+    "export within the step",
+    without_numbers="the step that export traces runs on fake tensors",
+    looks_at_itself=True,
 )
 def exported() -> Made:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())

@@ -27,7 +27,7 @@ def nothing(*_: object) -> None:
     return None
 
 
-@situation("deepcopy and pickle of the model", core=True)
+@situation("deepcopy and pickle of the model", core=True, looks_at_itself=True)
 def copied() -> Made:
     model = Net()
     model.blocks[0].register_forward_hook(nothing)

@@ -35,7 +35,7 @@ class Operations(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-@situation("a function mode of the user's", core=True)
+@situation("a function mode of the user's", core=True, looks_at_itself=True)
 def function_mode() -> Made:
     model = Net()
 
@@ -47,7 +47,7 @@ def function_mode() -> Made:
     return model, step
 
 
-@situation("a dispatch mode of the user's", core=True)
+@situation("a dispatch mode of the user's", core=True, looks_at_itself=True)
 def dispatch_mode() -> Made:
     model = Net()
 
@@ -71,7 +71,7 @@ def flop_counter() -> Made:
     return model, step
 
 
-@situation("make_fx within the step")
+@situation("make_fx within the step", looks_at_itself=True)
 def make_fx_in_step() -> Made:
     model = Net()
 
@@ -94,7 +94,7 @@ class UsesItsOutput(nn.Module):
         return y, (y * 2).sum(), torch.tanh(y).mean()
 
 
-@situation("the profiler", core=True)
+@situation("the profiler", core=True, looks_at_itself=True)
 def profiler() -> Made:
     model = nn.ModuleList([Net(), UsesItsOutput()])
 

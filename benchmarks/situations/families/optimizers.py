@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
+from benchmarks.situations.families.trainings import BEFORE_CLIPPING
 from benchmarks.situations.situation import Made, Net, loss_of, situation, tokens, train
 
 
@@ -59,7 +60,7 @@ def in_backward() -> Made:
     return model, lambda _: train(model)
 
 
-@situation("scaled gradients, clipped", core=True)
+@situation("scaled gradients, clipped", core=True, own_gradients=BEFORE_CLIPPING)
 def scaled() -> Made:
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -41,7 +41,8 @@ class Resolution:
 
     `moved_share` is the largest share of a layer's tokens that rounding gave to other experts.
     `unseen_share` is the share that it may have given by entry, where no record shows the choices:
-    the backward entries of routers and of experts.
+    the backward entries of routers and of experts. `set_aside` counts by reason what is not
+    compared, of which `without_numbers` are values that were left without any.
     """
 
     factor: float = 1.0
@@ -50,6 +51,7 @@ class Resolution:
     bounded: set[int] = field(default_factory=set)
     told: set[int] = field(default_factory=set)
     set_aside: Counter[str] = field(default_factory=Counter)
+    without_numbers: set[int] = field(default_factory=set)
     conflicts: list[Conflict] = field(default_factory=list)
     compared: int = 0
     moved_share: float = 0.0
@@ -93,6 +95,7 @@ class Sides:
         same_shape = self.runs[1].dump.values.records[pair[1]].shape
         self.runs[0].dump.values.records[pair[0]].shape = same_shape
         self.result.set_aside[reason] += 1
+        self.result.without_numbers.add(pair[0])
 
     def leave_unlike(self, pair: tuple[int, int], shapes: tuple[Shape, Shape]) -> None:
         """Let a pair of values differ in the shapes of their wholes, which nothing joins."""

@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import text
 
 from builder.reasons import MsprobeError, WrittenByMsprobe
-from builder.results.carried_weights import Carried
+from builder.results.equal_numbers import Carried
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from msprobe.pytorch.monitor.collective_rows import CollectiveHooks
 from msprobe.pytorch.monitor.module_structure import CallerWatch, StructureWatch
@@ -46,8 +47,8 @@ class Following:
 
     @property
     def _named(self) -> list[tuple[int, str, torch.Tensor]]:
-        """The parameters that are trained now: some may be unfrozen later."""
-        return [each for each in self._all_named if each[2].requires_grad]
+        """The parameters that are trained now: some may be unfrozen, or get their shape, later."""
+        return [each for each in self._all_named if each[2].requires_grad and not is_lazy(each[2])]
 
     def before_step(self, optimizer: object) -> None:
         """Measure gradients as the optimizer takes them, and weights before it changes them."""

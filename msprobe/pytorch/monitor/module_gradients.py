@@ -23,8 +23,7 @@ Take = Callable[[str, int, torch.Tensor], None]
 class ModuleInputs:
     """Before a module runs: the tensors it is given, and where the graph stood."""
 
-    def __init__(self, module: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> None:
-        self.module = module
+    def __init__(self, inputs: Sequence[torch.Tensor]) -> None:
         self.edges = [edge for each in inputs if (edge := edge_of(each)) is not None]
         self._start = now()
 

@@ -13,7 +13,7 @@ from msprobe_core.torch.record.entries import untraced
 def safely(function: Callable[..., object], *args: object) -> None:
     """Call a function of the monitor; what goes wrong is said and the training goes on."""
     try:
-        with torch.no_grad(), untraced():
+        with untraced(), torch.no_grad():
             function(*args)
     except Exception as error:  # a monitor never ends a run
         say(f"monitor: {type(error).__name__}: {error}")

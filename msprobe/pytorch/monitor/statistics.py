@@ -12,7 +12,8 @@ OPS = ("norm", "min", "max", "mean", "zeros", "nans", "id", "shape", "dtype")
 def measure(tensor: torch.Tensor, ops: Sequence[str], eps: float) -> list[object]:
     """The statistics in the order of `ops`: mean and norm in float64, `zeros` as a share.
 
-    What a tensor has no number for (an empty one, the id of more than one element) is NaN.
+    What a tensor has no number for (an empty one, one of the meta device, the id of more than one
+    element) is NaN.
     """
     local = getattr(tensor, "to_local", lambda: tensor)().detach()
     if local.layout is not torch.strided:  # what is not stored of a sparse gradient is zero
@@ -25,7 +26,7 @@ def _one(tensor: torch.Tensor, op: str, eps: float) -> object:
         return list(tensor.shape)
     if op == "dtype":
         return str(tensor.dtype)
-    if not tensor.numel() or (op == "id" and tensor.ndim):
+    if tensor.is_meta or not tensor.numel() or (op == "id" and tensor.ndim):
         return float("nan")
     if op in ("norm", "mean"):
         wide = tensor.to(torch.float64)

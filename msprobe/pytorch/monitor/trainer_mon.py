@@ -184,7 +184,8 @@ class TrainerMon:
         )
         by_name = self._rows.setdefault(kind, {})
         # What comes last stands last: a module's gradients are complete then.
-        by_name[name] = [*by_name.pop(name, []), [*place, *numbers]]
+        rows = by_name.pop(name, []) if kind == "actv_grad" else by_name.get(name, [])
+        by_name[name] = [*rows, [*place, *numbers]]
         if self._rules.rules:
             measured = Place(_TAGGED.get(kind, kind), name, stage, self._step, micro)
             self._rules.look(measured, dict(zip(self.ops, numbers, strict=True)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd import Variable
 
 from msprobe.pytorch.monitor.module_gradients import ModuleInputs
 from msprobe.pytorch.monitor.safely import safely
@@ -30,7 +32,7 @@ class ModuleHooks:
     ) -> None:
         self._sink, self._name_of = sink, name_of
         self._numbers: dict[tuple[str, str], int] = {}
-        self._open: list[ModuleInputs] = []
+        self._open = _Open()
         self._handles: list[Any] = []
         self._calls = ModuleCalls()
         for name, module in model.named_modules():
@@ -45,7 +47,7 @@ class ModuleHooks:
     def end_step(self) -> None:
         """Count micro-batches from 0 again, and let go of the step's tensors."""
         self._numbers.clear()
-        self._open.clear()
+        self._open.calls.clear()
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.remove()
@@ -73,8 +75,7 @@ class ModuleHooks:
                 safely(self._sink, "actv", named, number, tensor)
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        if torch.is_grad_enabled():
-            safely(lambda: self._open.append(ModuleInputs(module, list(_tensors(args)))))
+        safely(self._open.begin, module, list(_tensors(args)), torch.is_grad_enabled())
 
     def _watch_gradients(
         self, name: str, module: nn.Module, _: object, _kw: object, output: object
@@ -82,13 +83,11 @@ class ModuleHooks:
         safely(self._hook, name, module, list(_tensors(output)))
 
     def _hook(self, name: str, module: nn.Module, outputs: list[torch.Tensor]) -> None:
-        while self._open:  # an exception has skipped the ends of those that stand above it
-            begun = self._open.pop()
-            if begun.module is module:
-                made = sum(each.requires_grad for each in outputs)
-                counts = {"input": len(begun.edges), "output": made}
-                self._handles += begun.watch(outputs, self._taking(name, counts))
-                return
+        begun = self._open.end(module)
+        if begun is not None:
+            made = sum(each.requires_grad for each in outputs)
+            counts = {"input": len(begun.edges), "output": made}
+            self._handles += begun.watch(outputs, self._taking(name, counts))
 
     def _taking(self, name: str, counts: dict[str, int]) -> Callable[..., None]:
         # Passes over one graph are micro-batches of their own: each begins with the first output.
@@ -107,6 +106,43 @@ class ModuleHooks:
     def _next(self, kind: str, name: str) -> int:
         number = self._numbers[kind, name] = self._numbers.get((kind, name), -1) + 1
         return number
+
+
+class _Open(threading.local):
+    """The calls that run in a thread, outermost first, and what went into them.
+
+    One that makes no graph has its place, too: its end is not that of the call around it. One that
+    an exception left keeps its place until the call around it ends, in a backward pass until that
+    is over: a checkpoint stops its recomputation by an exception as soon as it has what it needs.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[nn.Module, ModuleInputs | None, int]] = []
+
+    def begin(self, module: nn.Module, given: list[torch.Tensor], makes_graph: bool) -> None:
+        """A call begins."""
+        task = torch._C._current_graph_task_id()
+        if task != -1 and all(task != other for *_, other in self.calls):
+            Variable._execution_engine.queue_callback(partial(self._end_pass, self.calls, task))
+        inputs = None
+        if makes_graph:
+            with torch.enable_grad():  # else leaves have no place in the graph
+                inputs = ModuleInputs(given)
+        self.calls.append((module, inputs, task))
+
+    def end(self, module: nn.Module) -> ModuleInputs | None:
+        """A call ends; what went into it, None where it made no graph."""
+        for place in reversed(range(len(self.calls))):
+            if self.calls[place][0] is module:
+                inputs = self.calls[place][1]
+                del self.calls[place:]
+                return inputs
+        return None
+
+    @staticmethod
+    def _end_pass(calls: list[tuple[nn.Module, ModuleInputs | None, int]], task: int) -> None:
+        # Whatever thread calls this, the list is that of the thread whose pass it was.
+        calls[:] = [each for each in calls if each[2] != task]
 
 
 def state_of(

@@ -49,9 +49,9 @@ class Clip:
         """Take the norm that clips, before anybody changes it."""
         if self.max_norm is None or not isinstance(total_norm, torch.Tensor):
             return
-        self.total_norm = total_norm.detach()
-        if not hasattr(total_norm, "to_local"):
-            with torch.no_grad(), users_modes_off(keep_transforms=True):
+        with users_modes_off(keep_transforms=True), torch.no_grad():
+            self.total_norm = total_norm.detach()
+            if not hasattr(total_norm, "to_local"):
                 self.total_norm = self.total_norm.clone()
                 self.factor = torch.clamp(self.max_norm / (self.total_norm + EPS), max=1.0)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.report import say
@@ -149,7 +150,7 @@ class GraphCapture:
     def _hook(self, root: torch.nn.Module, prefix: str) -> None:
         self._hooked[id(root)] = root, prefix
         for device in _devices(root):
-            if device.type != "cpu":
+            if device.type not in ("cpu", "meta"):
                 self.log.prepare(device)
         usual = _device_of(root, torch.device("cpu"))
         for path, module in self._watched(root):
@@ -160,7 +161,10 @@ class GraphCapture:
     def _watched(self, root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
         """The modules to hook, by path: for calls alone the one that operators run inside."""
         if self._modules:
-            yield from root.named_modules()
+            for path, module in root.named_modules():
+                # Torch takes hooks of this kind on none that was scripted.
+                if not isinstance(module, torch.jit.ScriptModule):
+                    yield path, module
         elif self._operators is not None:
             yield "", root
 
@@ -181,6 +185,8 @@ class GraphCapture:
         for path, module in root.named_modules():
             for name, parameter in module._parameters.items():
                 if parameter is None or not parameter.requires_grad or id(parameter) in self._nodes:
+                    continue
+                if is_lazy(parameter):  # it has no place in any graph yet
                     continue
                 number = number_of(Owner(_joined(prefix, _plain_path(path)), type(module).__name__))
                 node = torch.autograd.graph.get_gradient_edge(parameter).node

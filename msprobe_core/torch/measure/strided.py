@@ -63,6 +63,26 @@ def whole_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if whole is None else tensor.view(whole)
 
 
+_QUANTISED = {
+    getattr(torch, name): whole
+    for name, whole in (
+        *(("qint8", torch.int8), ("quint8", torch.uint8), ("qint32", torch.int32)),
+        *(("quint4x2", torch.uint8), ("quint2x4", torch.uint8)),
+    )
+    if hasattr(torch, name)
+}
+
+
+def plain_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor that can be copied and saved, with the same bytes.
+
+    A plain tensor may have a format of quantised ones: torch copies none that has steps, and what
+    it loads of one ends the process that reads it, as it has no scale.
+    """
+    whole = _QUANTISED.get(tensor.dtype)
+    return whole_bytes(tensor) if whole is None or tensor.is_quantized else tensor.view(whole)
+
+
 def elements_of(tensor: torch.Tensor) -> torch.Tensor:
     """A strided tensor with the elements of an odd one; raises Unreadable.
 

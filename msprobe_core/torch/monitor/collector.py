@@ -150,7 +150,7 @@ class Collector(StepListener, ClipListener):
             with self._lock:
                 self._depth += 1
                 try:
-                    with torch.no_grad(), untraced():
+                    with untraced(), torch.no_grad():
                         function(*args, **kwargs)
                 except Exception as error:  # a monitor never ends a run
                     self._omissions.note(self.step_number, "a part of the step", worded(error))

@@ -21,7 +21,7 @@ def part_of(tensor: torch.Tensor, slices: Sequence[Slice]) -> torch.Tensor:
     places = [slice(None)] * tensor.dim()
     for each in fitting:
         places[each.dim] = slice(each.begin, each.end)
-    with torch.no_grad(), torch._C.DisableTorchFunction():
+    with torch._C.DisableTorchFunction(), torch.no_grad():
         return tensor[tuple(places)]
 
 

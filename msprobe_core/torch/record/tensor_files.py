@@ -15,7 +15,7 @@ import torch
 
 from msprobe_core.errors import WriteError
 from msprobe_core.torch.measure.storages import storage_size
-from msprobe_core.torch.measure.strided import whole_bytes
+from msprobe_core.torch.measure.strided import plain_bytes
 from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.pt_file import save_whole, write_pt
 
@@ -45,7 +45,7 @@ class TensorFiles:
         """Write the tensor; its file name. Raises OSError as the file system does."""
         name = file_name(path)
         # A copy holds the values alone: a view would carry its whole storage into the file.
-        values = whole_bytes(tensor.detach()).resolve_conj().resolve_neg()
+        values = plain_bytes(tensor.detach()).resolve_conj().resolve_neg()
         if values.numel() * values.element_size() > _MOST_SPREAD and 0 in values.stride():
             self._write_repeated(values, name)
             return name

@@ -291,7 +291,7 @@ def _resolved(group: object, tag: str) -> object:
 def _copied(unread: _Unread) -> _Unread:
     """The same with copies of its tensors, which nobody writes."""
     entry, values = unread
-    with torch.no_grad(), untraced():
+    with untraced(), torch.no_grad():
         return entry, [_copy(value) for value in values]
 
 

@@ -116,11 +116,13 @@ class CompiledCode:
 
 
 _NOT_IN_GRAPHS = (
-    *("capture", "writer", "values"),
-    *("torch.watch", "torch.record", "torch.memory", "torch.measure", "torch.names"),
-    *("monitor", "torch.monitor"),
+    *("msprobe_core.capture", "msprobe_core.writer", "msprobe_core.values"),
+    *("msprobe_core.torch.watch", "msprobe_core.torch.record", "msprobe_core.torch.memory"),
+    *("msprobe_core.torch.measure", "msprobe_core.torch.names"),
+    *("msprobe_core.monitor", "msprobe_core.torch.monitor"),
+    *("msprobe.pytorch.monitor", "msprobe.core.monitor_v2"),
 )
-"""All that hooks run; `torch.graph` is made to be traced."""
+"""All that hooks run, by name: both monitors lie above; `torch.graph` is made to be traced."""
 
 
 class _Inside(threading.local):
@@ -151,4 +153,4 @@ def _leave_out_of_graphs() -> None:
     rules: Any = sys.modules.get("torch._dynamo.trace_rules")
     if rules is not None and hasattr(rules, "add"):
         for package in _NOT_IN_GRAPHS:
-            rules.add(f"msprobe_core.{package}")
+            rules.add(package)

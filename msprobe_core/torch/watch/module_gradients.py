@@ -287,5 +287,5 @@ def _joined(texts: list[Fragment]) -> list[Fragment]:
 
 
 def _sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    with torch.no_grad(), users_modes_off(keep_transforms=True):
+    with users_modes_off(keep_transforms=True), torch.no_grad():
         return one + other

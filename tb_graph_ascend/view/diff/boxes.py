@@ -11,6 +11,7 @@ import numpy as np
 
 from builder.flow.silent_calls import work_named
 from builder.results.database import ResultDatabase
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, KINDS, NOTHING
 from builder.results.reading import Results
 from builder.results.records import Count, FirstOutput
@@ -23,7 +24,6 @@ from tb_graph_ascend.view.diff.drawn import (
     producers_of,
 )
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted
-from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.run_inputs import GraphInput, inputs_of, unfed_places
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, last_key, row_at

@@ -1,7 +1,7 @@
 """The edges of a picture: recorded flow, what passed through calls without values, what ran next.
 
-Rows go by `DiffIndex.edges`, along which differences are followed; a picture shows more than may be
-followed, each edge with how it is known.
+Rows go by `StepFollowers.edges`, along which differences are followed; a picture shows more than
+may be followed, each edge with how it is known.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from builder.results.flow_cells import SAID, FlowIds, PassageIds
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import NOTHING, Bools, Ints
-from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.visible import VisibleRows
 
 Known: TypeAlias = Literal["next", "order", "numbers", "values", "recorded"]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from builder.results.followers.rows import MergedRows
+from builder.results.followers.states import by_row, kinds_of
 from builder.results.node_words import KINDS, NOTHING, Bools, Ints
 from builder.results.side_nodes import SideNodes
-from tb_graph_ascend.view.diff.merge import MergedRows
-from tb_graph_ascend.view.diff.words import WORDS, RowWords, by_row, kinds_of
+from tb_graph_ascend.view.diff.words import WORDS, RowWords
 
 _NUMBERS = re.compile(r"\.\d+(?=\.|$)", re.MULTILINE)
 _NO_DIGITS = str.maketrans("", "", "0123456789")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from builder.results.followers.forward_twins import forward_twins
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import Bools, Ints
-from tb_graph_ascend.view.diff.merge import MergedRows
-from tb_graph_ascend.view.diff.twins import forward_twins
 
 
 def differing_inputs(

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from builder.results.followers.rows import MergedRows, deepest_first, last_below
+from builder.results.followers.states import kinds_of
 from builder.results.node_words import KINDS, NOTHING, Floats, Ints
-from tb_graph_ascend.view.diff.merge import MergedRows, deepest_first, last_below
-from tb_graph_ascend.view.diff.words import RowWords, kinds_of
+from tb_graph_ascend.view.diff.words import RowWords
 
 MODULE = re.compile(r"(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.(\d+))?$")
 """The path, class and call of a module's entry."""

@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from builder.results.followers.rows import MergedRows
+from builder.results.followers.states import by_row, kinds_of
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING
 from builder.results.reading import Results
 from builder.results.records import Count, Measure, Overflow
-from tb_graph_ascend.view.diff.merge import MergedRows
-from tb_graph_ascend.view.diff.words import RowWords, by_row, kinds_of
+from tb_graph_ascend.view.diff.words import RowWords
 from tb_graph_ascend.view.module_path import module_path
 
 MOST_BINS = 400

@@ -7,21 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from builder.results.followers.carry_edges import FlowEdges
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import NOTHING, Bools, Ints
-from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.visible import VisibleRows
 
 # Lane 0 is for what the next row reads; what is more than these share the last one.
 MOST_LANES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Flow between merged rows."""
-
-    producer: Ints
-    consumer: Ints
-    exact: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Rails:
         return np.sort(touching[np.argsort(length, kind="stable")[:most]])
 
 
-def rails_of(rows: MergedRows, visible: VisibleRows, edges: Edges) -> Rails:
+def rails_of(rows: MergedRows, visible: VisibleRows, edges: FlowEdges) -> Rails:
     """The rails of a list; what flows inside a closed row has none."""
     open_module = visible.is_open & (rows.children > 0)
     # Calls inside an open module read and make its values themselves.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import NOTHING, Bools, Ints
 from tb_graph_ascend.view.diff.folds import Runs
-from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.openness import Opening
 
 

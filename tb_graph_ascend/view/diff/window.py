@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace as replace_struct
 
+from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING, VERDICTS, Floats
 from builder.results.reading import Results
 from builder.results.records import (
@@ -23,7 +24,6 @@ from builder.results.records import (
 )
 from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.diff.index import DiffIndex, OpenList, Wanted
-from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.modules import MODULE
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.words import WORDS, Word

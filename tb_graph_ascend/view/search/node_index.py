@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from builder.results.followers.rows import MergedRows, merge
 from builder.results.manual.patches import Patches
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, Bools, Floats, Ints
 from builder.results.reading import Results
 from builder.results.records import Side
 from builder.results.side_nodes import SideNodes
-from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.search.columns import FIELD_CODES, PairColumns
 from tb_graph_ascend.view.search.names import NameIndex
 from tb_graph_ascend.view.search.node_filter import NodeFilter

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from builder.diagnosis.call_operands import CallOperands
 from builder.diagnosis.edges import Edges
-from builder.diagnosis.excess import Expected
+from builder.diagnosis.expectation import Expectations
 from tests.builder.diagnosis.recorded_programs import Change, found, names, same
 from tests.told import facts
 
@@ -41,7 +40,7 @@ def test_errors_in_step_with_what_is_added_up_do_not_cancel(
     """The bound of a product is that of random signs; here it is fifteen times too small."""
     cause = "Tensor.__mul__.0.forward"
     assert names(found(tmp_path, Outlier, early=half_as_much_again)) == [cause]
-    monkeypatch.setattr(CallOperands, "in_step", lambda *_: 0.0)
+    monkeypatch.setattr(Expectations, "in_step", lambda *_: 0.0)
     assert names(found(tmp_path / "without", Outlier, early=half_as_much_again)) != [cause]
 
 
@@ -76,7 +75,7 @@ def test_a_gradient_that_cancels_is_apart_by_the_rounding_of_its_terms(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert names(found(tmp_path, Attention, early=nudged)) == []
-    monkeypatch.setattr(Expected, "_random_walk", lambda *_: 0.0)
+    monkeypatch.setattr(Expectations, "_random_walk", lambda *_: 0.0)
     assert names(found(tmp_path / "without", Attention, early=nudged)) != []
 
 

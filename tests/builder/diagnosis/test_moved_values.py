@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from builder.compare.statistics import Statistics
-from builder.diagnosis.excess import Excess, Expected
+from builder.diagnosis.excess import Excess
 from builder.diagnosis.moved_values import stand_beside
+from builder.evidence.distances import Evidence
 
 
 def _statistics(norms: list[float], sizes: list[float]) -> Any:
@@ -24,13 +25,13 @@ def _beside(norm: float, sizes: list[float], distance: float) -> Excess | None:
     """What is said of a value of norm 5 in the benchmark, and of parts of 3 and 4 in both runs."""
     sides = _statistics([norm, 3.0, 4.0], sizes), _statistics([5.0, 3.0, 4.0], sizes)
     known = SimpleNamespace(
-        comparison=SimpleNamespace(statistics=sides),
+        paired=SimpleNamespace(comparison=SimpleNamespace(statistics=sides)),
         size=sizes,
         distance=[distance, 0.0, 0.0],
         noise=[1e-4, 0.0, 0.0],
         reach=lambda row: 0.0,
     )
-    return stand_beside(cast(Expected, known), 0, [1, 2])
+    return stand_beside(cast(Evidence, known), 0, [1, 2])
 
 
 @pytest.mark.parametrize(("size", "is_beside"), [(4.0, True), (8.0, False)])

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from builder import build
-from builder.results import carried_weights, equal_numbers, extent
+from builder.results import equal_numbers, extent
 from tests.builder.dumps import forward, tensor, write_dump
 
 QUERIES = {
-    "weights": equal_numbers._WEIGHTS,
-    "what is fed": equal_numbers._FED,
-    "what reads weights": equal_numbers._OF_WEIGHTS,
-    "gradients": equal_numbers._GRADIENTS,
-    "what reads gradients": equal_numbers._OF_GRADIENTS,
-    "what an optimizer wrote": carried_weights._WRITTEN,
-    "what a step read": carried_weights._READ,
+    "weights": equal_numbers.WEIGHTS,
+    "what is fed": equal_numbers.FED,
+    "what reads weights": equal_numbers.READ_BESIDE,
+    "gradients": equal_numbers.GRADIENTS,
+    "what reads gradients": equal_numbers.READ_BY_UPDATES,
+    "what an optimizer wrote": equal_numbers.WRITTEN,
+    "what a step read": equal_numbers.READ,
     "formats": extent._FORMATS,
 }
 

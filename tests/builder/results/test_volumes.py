@@ -14,6 +14,8 @@ import pytest
 
 import builder
 from builder import BuildOptions, DatabaseError, UnknownNodeError
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.manual.patches import Patches
 from builder.results.named_nodes import node_named
 from builder.results.reading import Results
@@ -22,8 +24,6 @@ from builder.run.executor import LocalProcesses
 from builder.run.units.running import join_build, plan_build, run_units
 from builder.write.volume_files import volumes_of
 from tb_graph_ascend.view.answer import answer
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import pair_index
 from tests.builder.run.units.runs import GELU, LINEAR, REDUCE, layout, ranks
@@ -95,7 +95,7 @@ QUESTIONS: dict[str, Callable[[Results], object]] = {
     "findings of a step": lambda r: r.findings(1, 1),
     "children": lambda r: [r.node(_node(r, name)) for name in (LINEAR, GELU, REDUCE)],
     "path": lambda r: r.path(_node(r, GELU)),
-    "way": lambda r: told_way(r, partial(diff_index, r), _node(r, GELU)),
+    "way": lambda r: told_way(r, partial(step_followers, r), _node(r, GELU)),
     "details": lambda r: r.details(_node(r, GELU, 1)),
     "partners": lambda r: r.details(_node(r, REDUCE)),
     "flow": lambda r: r.flow(_node(r, GELU)),
@@ -119,7 +119,7 @@ def test_all_nodes_of_a_pair_and_their_rows_are_the_same(both: Both) -> None:
     assert len(ids[0]) == len(ids[1]) > 4
     first, second = (results.nodes_by_id(own) for results, own in zip(both, ids, strict=True))
     assert _plain(second) == _plain(first)
-    edges = [diff_index(results, 0, 1).edges for results in both]
+    edges = [step_followers(results, 0, 1).flow for results in both]
     for name in ("producer", "consumer", "exact"):
         assert getattr(edges[0], name).tolist() == getattr(edges[1], name).tolist()
 

@@ -34,6 +34,8 @@ FINDING = {
     "heals": bool,
     "reasons": list,
     "propagated_to": int,
+    "perhaps": int,
+    "divergent": int,
     "places": list,
     "certainty": dict,
 }

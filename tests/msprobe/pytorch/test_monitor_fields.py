@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ RULES = [
     {"rule_name": "AnomalyNan", "args": {"threshold": 1e10}},
 ]
 pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+
+
+_CURRENT = re.compile(r"current value (\S+),")
 
 
 class Training:
@@ -120,6 +124,17 @@ def test_each_module_is_told_with_its_callers(train: Any) -> None:
     assert "loss = F.cross_entropy(self.net(ids)" in rows[-1][1]
 
 
+def told_of(alerts: Iterable[dict[str, Any]]) -> set[tuple[str, int, str]]:
+    """Alerts but for those of rounding: the gradient of logits has a mean of 0, and what is left of
+    it in float32, below an ulp of 1, is another number with vectors of another width.
+    """
+    return {
+        (facts["tag_name"], facts["step"], facts["message"].split(" reports")[0])
+        for facts in alerts
+        if not abs(float(_CURRENT.findall(facts["message"])[0])) < 2**-23
+    }
+
+
 def test_alerts_are_the_former_ones_without_gradients_that_do_not_exist(
     train: Any,
     capfd: pytest.CaptureFixture[str],
@@ -137,15 +152,12 @@ def test_alerts_are_the_former_ones_without_gradients_that_do_not_exist(
     own = json.loads((detected / "rank0" / "anomaly.json").read_text())
     theirs = json.loads(gzip.decompress((SAMPLES / "anomaly.json.gz").read_bytes()))
     absent = ("0:.input", "0:emb.input")
-    wanted = {
-        (facts["tag_name"], facts["step"], facts["message"].split(" reports")[0])
+    wanted = told_of(
+        facts
         for facts in theirs.values()
         if not (facts["tag_name"].startswith(absent) and "actv_grad" in facts["tag_name"])
-    }
-    found = {
-        (facts["tag_name"], facts["step"], facts["message"].split(" reports")[0])
-        for facts in own.values()
-    }
+    )
+    found = told_of(own.values())
     assert found == wanted
     shared = [key for key in own if key in theirs]
     assert len(shared) > 20

@@ -36,6 +36,7 @@ def test_nothing_is_left_after_stop(debugger: Make) -> None:
         dict(vars(torch.Tensor)),
         dict(vars(torch.distributed)),
     )
+    hooks = dict(internals._global_forward_hooks), dict(internals._global_forward_pre_hooks)
     target = debugger(level="mix")
     one_step(target, model, lambda: model(torch.ones(2, 4)).sum().backward())
     assert before == (
@@ -45,7 +46,10 @@ def test_nothing_is_left_after_stop(debugger: Make) -> None:
     )
     assert torch.autograd._engine_run_backward is engine
     assert Net.forward is forward and "forward" not in vars(model.first)
-    assert not internals._global_forward_hooks and not internals._global_forward_pre_hooks
+    assert hooks == (
+        dict(internals._global_forward_hooks),
+        dict(internals._global_forward_pre_hooks),
+    )
     assert not optimizers._global_optimizer_pre_hooks
     assert torch._C._len_torch_function_stack() == 0
     assert hooks_of(model) == 0

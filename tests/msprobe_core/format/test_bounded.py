@@ -153,7 +153,6 @@ _PARSERS = {
     "ast.parse",
 }
 _OWN = {
-    "msprobe_core/format/bounded.py": "the one place",
     "builder/dump/json_files.py": "catches RecursionError itself; the form is msgspec's",
     "builder/dump/inspection/scan.py": "catches RecursionError itself, of one entry",
     "builder/dump/inspection/json_lines.py": "catches RecursionError itself, of one line",
@@ -161,7 +160,7 @@ _OWN = {
     "msprobe/cli/compare.py": "messages of this process",
     "msprobe/pytorch/monitor/monitor_settings.py": "a configuration of the user's own program",
     "msprobe/pytorch/monitor/switched_on.py": "a configuration of the user's own program",
-    "msprobe/core/monitor_v2/trainer.py": "a configuration of the user's own program",
+    "msprobe/core/monitor_v2/monitor_config.py": "a configuration of the user's own program",
 }
 
 

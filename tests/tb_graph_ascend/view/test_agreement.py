@@ -13,6 +13,8 @@ import builder
 from builder import BuildOptions
 from builder.reasons import sentence
 from builder.results.certainty import compared_pairs
+from builder.results.followers.spread import DivergentShares, divergent_nodes, shares_of
+from builder.results.followers.told_way import told_way
 from builder.results.manual.patches import Patches
 from builder.results.node_words import NOTHING
 from builder.results.open_results import open_results
@@ -20,8 +22,6 @@ from builder.results.reading import Results
 from builder.results.records import Finding, FlowLink, Pair
 from tb_graph_ascend.view.answer import Answer, Cause, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
-from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.diff.window import DiffRow, window_of, with_handed_on
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
@@ -31,6 +31,7 @@ from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
 from tb_graph_ascend.view.search.query import Bound, InState, Word
 from tb_graph_ascend.view.slide import headline, slide
+from tests.builder.results.followers.agreement import contradictions
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 from tests.told import facts
 
@@ -81,6 +82,7 @@ def test_no_part_contradicts_another(result: Path) -> None:
         _slide_and_report(database, said, html_report(result))
     finally:
         database.close()
+    assert contradictions(result) == []
 
 
 def _compared(database: Results) -> list[Pair]:
@@ -149,7 +151,8 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
     """
     for pair in _compared(database):
         index = rows[pair.step, pair.rank]
-        shares = shares_of(index)
+        led = index.followers
+        shares = shares_of(led)
         places = [place for cause in said.causes for place in cause.places]
         here = {p.node for p in places if (p.step, p.rank) == (pair.step, pair.rank)}
         assert {share.node for share in shares.causes} == here
@@ -161,17 +164,17 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
             + shares.earlier
             == pair.divergent
         )
-        listed = [divergent_nodes(index, [share.node]).tolist() for share in shares.causes]
-        others = divergent_nodes(index, None).tolist()
+        listed = [divergent_nodes(led, [share.node]).tolist() for share in shares.causes]
+        others = divergent_nodes(led, None).tolist()
         assert [len(nodes) for nodes in listed] == [share.count for share in shares.causes]
         assert len(others) == shares.others
-        earlier = divergent_nodes(index, None, earlier=True).tolist()
+        earlier = divergent_nodes(led, None, earlier=True).tolist()
         assert len(earlier) == shares.earlier
-        perhaps = divergent_nodes(index, None, perhaps=True).tolist()
+        perhaps = divergent_nodes(led, None, perhaps=True).tolist()
         assert len(perhaps) == shares.perhaps
         divergent = index.rows.key[index.words.divergent].tolist()
         assert sorted(sum(listed, others + earlier + perhaps)) == sorted(divergent)
-        every = divergent_nodes(index, [share.node for share in shares.causes]).tolist()
+        every = divergent_nodes(led, [share.node for share in shares.causes]).tolist()
         assert sorted(every) == sorted(node for nodes in listed for node in nodes)
         _came_in(database, shares, pair)
         for kind, nodes in (
@@ -188,7 +191,7 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
 
 def _way_of(database: Results, rows: dict[tuple[int, int], DiffIndex], node: int) -> str:
     """Where the way of a node leads, by its own words."""
-    way = told_way(database, lambda step, rank: rows[step, rank], node)
+    way = told_way(database, lambda step, rank: rows[step, rank].followers, node)
     back = any(hop.step is not None for hop in way.hops)
     guessed = any(hop.link == "guess" for hop in way.hops if hop.step is None)
     if back:
@@ -200,10 +203,10 @@ def _way_of(database: Results, rows: dict[tuple[int, int], DiffIndex], node: int
 
 def _only_the_way(index: DiffIndex, node: int) -> None:
     """Only the way shows the steps of the way, whatever cause is asked for."""
-    row = index.row_of(node)
-    if index.led_back.cause[row] == NOTHING:
+    row = index.followers.row_of(node)
+    if index.followers.followers.cause[row] == NOTHING:
         return
-    steps = [step.row for step in index.steps_back(row)]
+    steps = [step.row for step in index.followers.steps_back(row)]
     whole = f"{index.rows.key[0]}a"
     shown = set(index.listed(Wanted(whole, (), (node, node))).visible.row.tolist())
     folded = set(index.runs.member.tolist())
@@ -367,7 +370,7 @@ def _slide_of(database: Results, said: Answer, cause: Cause) -> None:
     assert f"{escape(finding.node.label + call + back)}: its own words" in drawn
     assert f"step {finding.step} · rank {finding.rank}" in drawn
     index = diff_index(database, finding.step, finding.rank)
-    share = shares_of(index)
+    share = shares_of(index.followers)
     count = sum(one.count for one in share.causes if one.node in cause.nodes)
     if share.divergent:
         told = f"{count} of {share.divergent} divergent", f"all {count} divergent"

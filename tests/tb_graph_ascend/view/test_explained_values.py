@@ -8,10 +8,10 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.followers.spread import divergent_nodes
 from builder.results.open_results import open_results
 from tb_graph_ascend.view.answer import answer
 from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.shares import divergent_nodes
 from tb_graph_ascend.view.diff.window import Wanted, window_of
 from tests.builder.dumps import Json, forward, tensor, write_dump
 from tests.builder.tables.recorded import our_table
@@ -49,7 +49,7 @@ def test_a_value_that_its_inputs_explain_is_red_in_every_place(
     assert differs is (by == "inputs") and row.word == ("carries" if differs else "agrees")
     causes = answer(opened).causes
     assert [cause.finding.node.name for cause in causes] == ([MADE] if differs else [])
-    back = divergent_nodes(index, [cause.finding.node.id for cause in causes]).tolist()
+    back = divergent_nodes(index.followers, [cause.finding.node.id for cause in causes]).tolist()
     assert (update in back) is differs
     rows = our_table(ours, theirs, tmp_path / "t")[1]
     (row_of_table,) = [one for one in rows if one["NPU Name"] == f"{UPDATE}.output.0"]

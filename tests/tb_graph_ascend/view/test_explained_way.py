@@ -12,10 +12,10 @@ import pytest
 
 from builder import build
 from builder.errors import DatabaseError, UnknownNodeError
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
 from builder.results.trace import Trace
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.explained_way import explained_way as explain
 from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
@@ -49,7 +49,7 @@ def hops(trace: Trace) -> list[tuple[str, str]]:
 
 def way_of(file: Path, node: int) -> Trace:
     with closing(open_results(file)) as results:
-        return told_way(results, partial(diff_index, results), node)
+        return told_way(results, partial(step_followers, results), node)
 
 
 def test_values_lead_from_call_to_call(file: Path) -> None:

@@ -1339,11 +1339,13 @@ export interface components {
         };
         /**
          * CauseShare
-         * @description How many divergent nodes go back to a cause, by its node; itself included.
+         * @description How many divergent nodes go back to a cause, by its node, itself included, and perhaps.
          */
         CauseShare: {
             node: number;
             count: number;
+            /** @default 0 */
+            perhaps: number;
         };
         /**
          * CameIn
@@ -1405,6 +1407,8 @@ export interface components {
          * @description A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
          *
          *         `certainty` says how sure it is; None in files of earlier releases and of msprobe.
+         *         `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
+         *         `divergent` in the steps and ranks of its places; null where the build did not count them.
          */
         Finding: {
             id: number;
@@ -1419,6 +1423,10 @@ export interface components {
             propagated_to: number;
             /** @default [] */
             places: components["schemas"]["FindingPlace"][];
+            /** @default null */
+            perhaps: number | null;
+            /** @default null */
+            divergent: number | null;
             /** @default null */
             certainty: components["schemas"]["Certainty"] | null;
         };

@@ -25,6 +25,8 @@ export const answerEn = {
     perhapsMore_other: "perhaps one more: ",
     ledBack: "{{count}} of {{divergent}} divergent nodes here go back to it",
     ledBackAll: "all {{count}} divergent nodes here go back to it",
+    ledBackPerhaps: ", {{count}} more perhaps",
+    ledBackEverywhere: "{{count}} of {{divergent}} divergent nodes in all its steps and ranks go back to it",
     pages: "Causes",
     previous: "Previous cause",
     next: "Next cause",

@@ -27,6 +27,8 @@ export const answerZh: typeof answerEn = {
     perhapsMore_other: "可能还有一个：",
     ledBack: "此处 {{divergent}} 个有差异的节点中 {{count}} 个可追溯到它",
     ledBackAll: "此处全部 {{count}} 个有差异的节点都可追溯到它",
+    ledBackPerhaps: "，另有 {{count}} 个可能追溯到它",
+    ledBackEverywhere: "它出现的所有步和卡上，{{divergent}} 个有差异的节点中 {{count}} 个可追溯到它",
     pages: "起因",
     previous: "上一个起因",
     next: "下一个起因",

@@ -125,7 +125,21 @@ export function ledBackTo(
   const own = shares?.causes.filter(({ node }) => named.has(node)) ?? [];
   if (!shares || own.length === 0 || shares.divergent === 0) return null;
   const count = own.reduce((sum, share) => sum + share.count, 0);
-  return { nodes: own.map(({ node }) => node), text: ledBackText(t, count, shares.divergent) };
+  const perhaps = own.reduce((sum, share) => sum + share.perhaps, 0);
+  const text = ledBackText(t, count, shares.divergent) + perhapsText(t, perhaps);
+  return { nodes: own.map(({ node }) => node), text };
+}
+
+/** The same over all steps and ranks that a cause is on, as the file tells; null where it is on one alone, or that
+ * was not counted. */
+export function reachText(t: TFunction, { finding }: Cause): string | null {
+  const { step, rank, propagated_to: count, perhaps, divergent, places } = finding;
+  if (!divergent || places.every((place) => place.step === step && place.rank === rank)) return null;
+  return t("answer.ledBackEverywhere", { count, divergent }) + perhapsText(t, perhaps ?? 0);
+}
+
+function perhapsText(t: TFunction, count: number): string {
+  return count > 0 ? t("answer.ledBackPerhaps", { count }) : "";
 }
 
 function ledBackText(t: TFunction, count: number, divergent: number): string {

@@ -16,6 +16,7 @@ import {
   isElsewhere,
   isUpdateWithoutGradient,
   ledBackTo,
+  reachText,
   modelFrame,
   noSeriesText,
   otherLine,
@@ -59,9 +60,9 @@ describe("the benchmark's line", () => {
 describe("ledBackTo", () => {
   const { t } = createI18n();
   const cause = { nodes: [7, 70] } as Cause;
-  const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
+  const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
-    const both = { divergent: 101, causes: [{ node: 7, count: 20 }, { node: 8, count: 1 }, { node: 70, count: 50 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
+    const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
     expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here go back to it" });
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
@@ -72,10 +73,30 @@ describe("ledBackTo", () => {
     await changeLanguage(i18n, "zh");
     expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("此处全部 50 个有差异的节点都可追溯到它");
   });
+  it("says how many more go back to it perhaps", () => {
+    const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
+    expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes here go back to it, 3 more perhaps");
+  });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
     expect(ledBackTo(t, cause, undefined)).toBeNull();
-    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0 }], others: 0, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null })).toBeNull();
+    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0, perhaps: 0 }], others: 0, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null })).toBeNull();
+  });
+});
+
+describe("reachText", () => {
+  const { t } = createI18n();
+  const reach = (step: number, divergent: number | null, perhaps: number | null = 0): string | null => {
+    const finding = { step: 0, rank: 0, propagated_to: 8, perhaps, divergent, places: [{ step, rank: 0, node: 9, name: "x" }] };
+    return reachText(t, { finding } as unknown as Cause);
+  };
+  it("adds up over the steps and ranks of a cause", () => {
+    expect(reach(1, 11)).toBe("8 of 11 divergent nodes in all its steps and ranks go back to it");
+    expect(reach(1, 11, 2)).toBe("8 of 11 divergent nodes in all its steps and ranks go back to it, 2 more perhaps");
+  });
+  it("says nothing of a cause in one, nor where nobody counted", () => {
+    expect(reach(0, 11)).toBeNull();
+    expect(reach(1, null, null)).toBeNull();
   });
 });
 

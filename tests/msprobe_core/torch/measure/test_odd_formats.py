@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from msprobe_core import PrecisionDebugger
+from msprobe_core.torch.record.tensor_files import TensorFiles
 from tests.msprobe_core.dump_reading import RankDump, tensors
 
 Make = Callable[..., PrecisionDebugger]
@@ -71,6 +72,26 @@ def test_opaque_formats_have_no_numbers_and_no_error(
     record, _ = recorded(debugger, dumps, BYTES.view(getattr(torch, name)), task)
     assert record["Max"] is None
     assert record["dtype"] == f"torch.{name}"
+
+
+QUANTISED = ["qint8", "quint8", "qint32", "quint4x2", "quint2x4"]
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+@pytest.mark.parametrize("name", [name for name in QUANTISED if hasattr(torch, name)])
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, 2), 0])
+def test_plain_tensors_of_quantised_formats_are_saved_as_bytes(
+    name: str, part: Any, deferred: bool, tmp_path: Path
+) -> None:
+    """Torch copies none that has steps, and whoever reads a loaded one crashes."""
+    values = torch.int32 if name == "qint32" else torch.uint8
+    whole = BYTES.repeat(4).view(values)
+    files = TensorFiles(tmp_path, deferred)
+    file = files.save(whole.view(getattr(torch, name))[part], "Module.same.Same.forward.0.input.0")
+    files.finish()
+    saved = torch.load(tmp_path / file, weights_only=True)
+    assert not saved.is_quantized
+    assert saved.view(values).equal(whole[part])
 
 
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch without oneDNN")

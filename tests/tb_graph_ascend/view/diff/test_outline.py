@@ -9,7 +9,7 @@ import numpy as np
 from builder.results.flow_cells import NO_FLOW
 from tb_graph_ascend.view.diff.index import DiffIndex, index_of
 from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
-from tests.tb_graph_ascend.view.diff.sides import Entry, both
+from tests.builder.results.followers.sides import Entry, both
 
 
 def _index() -> DiffIndex:

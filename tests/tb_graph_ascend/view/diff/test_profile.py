@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tb_graph_ascend.view.diff.merge import merge
+from builder.results.followers.rows import merge
 from tb_graph_ascend.view.diff.profile import profile_of
 from tb_graph_ascend.view.diff.words import words_of
-from tests.tb_graph_ascend.view.diff.sides import Entry, both
+from tests.builder.results.followers.sides import Entry, both
 
 
 def passes(*top: Entry) -> list[str]:

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.results.flow_cells import NO_FLOW
-from tb_graph_ascend.view.diff.carrying import flow_links
+from builder.results.followers.carry_edges import FlowEdges, read_edges
+from builder.results.followers.rows import MergedRows, merge
+from builder.results.followers.ways import off_the_way
 from tb_graph_ascend.view.diff.folds import repeated
 from tb_graph_ascend.view.diff.index import Wanted, index_of
-from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.openness import parse_openness
-from tb_graph_ascend.view.diff.rails import Edges, rails_of
+from tb_graph_ascend.view.diff.rails import rails_of
 from tb_graph_ascend.view.diff.visible import Shown, VisibleRows, visible_rows
-from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS, words_of
-from tests.tb_graph_ascend.view.diff.sides import Entry, both, names
+from tests.builder.results.followers.sides import Entry, both, names
 
 
 @st.composite
@@ -172,10 +172,10 @@ def test_a_list_shows_each_row_once_and_every_other_in_one_of_its_own(
 EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29), st.booleans()), max_size=40)
 
 
-def edges(found: list[tuple[int, int, bool]], count: int) -> Edges:
+def edges(found: list[tuple[int, int, bool]], count: int) -> FlowEdges:
     cells = [(a % count, b % count, exact) for a, b, exact in found]
     columns = list(zip(*cells, strict=True)) or [(), (), ()]
-    return Edges(
+    return FlowEdges(
         np.array(columns[0], dtype=np.int64),
         np.array(columns[1], dtype=np.int64),
         np.array(columns[2], dtype=bool),
@@ -228,7 +228,7 @@ def test_the_way_is_what_leads_from_the_cause_to_the_target() -> None:
     rows, _ = listed(flat)
     flow = edges([(1, 2, True), (2, 4, True), (1, 3, True), (5, 4, True), (4, 6, True)], 7)
     everywhere = np.ones(7, dtype=bool)
-    hidden = off_the_way(rows, flow_links(flow), everywhere, [1], 4)
+    hidden = off_the_way(rows, read_edges(flow), everywhere, [1], 4)
     kept = np.flatnonzero(~hidden).tolist()
     assert names(rows, kept) == ["root", *(f"Torch.{c}.0.forward" for c in "abd")]
     runs = repeated(rows, words_of(rows, (), 0.25))

@@ -10,7 +10,7 @@ import pytest
 
 from builder.reasons import InPlaceOf
 from builder.results.database import ResultDatabase
-from tb_graph_ascend.view.diff.standing import is_touched
+from builder.results.followers.standing import is_touched
 from tests.tb_graph_ascend.conftest import Site
 from tests.tb_graph_ascend.view.ports import port
 

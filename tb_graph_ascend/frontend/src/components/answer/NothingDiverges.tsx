@@ -9,7 +9,7 @@ import { toldBriefly } from "../../graph/named";
 import { useWithoutValues } from "../../hooks/useWithoutValues";
 import { openPlace } from "../../state/actions";
 import { listNodes, WITHOUT_VALUES } from "../../state/listing";
-import { claimEvidence, claimGaps, claimHeadline } from "../../text/claim";
+import { claimEvidence, claimGaps, claimHeadline } from "../../i18n/claim";
 import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { AnswerNotes } from "./AnswerNotes";

@@ -9,7 +9,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, historyText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reasonsByPlace } from "../../state/causes";
+import { callText, causeScoreText, historyText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { certaintyText } from "../../text/certainty";
@@ -72,6 +72,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
       )}
       {places > 1 && <Places cause={cause} />}
       <OwnShare cause={cause} />
+      {former === null && <Reach cause={cause} />}
     </li>
   );
 }
@@ -96,6 +97,13 @@ function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
   const ledBack = ledBackTo(t, cause, useShares());
   return ledBack && <LedBack to={ledBack.nodes} text={ledBack.text} />;
+}
+
+/** How far it reaches over all of its steps and ranks. */
+function Reach({ cause }: { cause: Cause }) {
+  const { t } = useTranslation();
+  const text = reachText(t, cause);
+  return text && <p className="muted reach">{text}</p>;
 }
 
 function Places({ cause }: { cause: Cause }) {

@@ -11,7 +11,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { fullReason, reasonSentence } from "../../i18n/reason";
 import { stepCause } from "../../state/actions";
 import { formerText, standingCause } from "../../state/former";
-import { claimHeadline } from "../../text/claim";
+import { claimHeadline } from "../../i18n/claim";
 import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { NamedText } from "../answer/NamedText";

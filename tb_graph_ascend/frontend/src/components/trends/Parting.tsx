@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import { trendPartingQuery } from "../../api/trends";
 import { APART } from "../../graph/octaves";
-import { claimEvidence, claimGaps, claimHeadline } from "../../text/claim";
+import { claimEvidence, claimGaps, claimHeadline } from "../../i18n/claim";
 import { openTo, seriesOf, useTrends } from "../../state/trends";
 import { OtherSeries } from "./OtherSeries";
 import { useSeriesName } from "./seriesname";

@@ -1,0 +1,162 @@
+"""A rank that another one feeds says from which, through which call, and how much runs before."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildOptions
+from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.step import step_followers
+from builder.results.followers.told_way import told_way
+from builder.results.open_results import open_results
+from builder.results.reading import Results
+from tb_graph_ascend.view.answer import answer
+from tests.builder.dumps import backward, forward, tensor, write_dump
+
+MADE, REDUCE, READ = (
+    "Torch.mul.0.forward",
+    "Distributed.all_reduce.0.forward",
+    "Torch.add.0.forward",
+)
+
+
+def rank(side: Path, number: int, sent: float, got: float) -> None:
+    """What a rank makes, sends to all, and reads of the sum."""
+    data = {
+        MADE: forward([tensor(1)], [tensor(sent)]),
+        REDUCE: forward([tensor(sent)], [tensor(got)]),
+        READ: forward([tensor(got)], [tensor(2 * got)]),
+    }
+    write_dump(side / "step0" / f"rank{number}", data, dict.fromkeys(data))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Iterator[Results]:
+    """Two ranks, of which the second one multiplies otherwise."""
+    for number, (ours, theirs) in enumerate([(2.0, 2.0), (9.0, 3.0)]):
+        rank(tmp_path / "problem", number, ours, 11.0)
+        rank(tmp_path / "benchmark", number, theirs, 5.0)
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    opened = open_results(builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path)
+    yield opened
+    opened.close()
+
+
+def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None:
+    (cause,) = answer(results).causes
+    assert (cause.ranks, cause.finding.node.name) == ([1], MADE)
+    shares = shares_of(step_followers(results, 0, 0))
+    assert shares.causes == []
+    came = shares.came
+    assert came is not None
+    assert (came.name, came.peer_rank, came.calls, came.before) == (REDUCE, 1, 1, 0)
+    assert shares.divergent == 2
+    peer = results.node(came.peer_node)
+    assert (peer.name, results.node(came.node).name) == (REDUCE, REDUCE)
+
+
+def test_the_rank_itself_got_it_from_nobody(results: Results) -> None:
+    assert shares_of(step_followers(results, 0, 1)).came is None
+
+
+EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
+
+
+def training_step(weight: float, gradient: float, written: float) -> dict[str, object]:
+    """The weight is read, what comes of it read on, its gradient returned, the weight written."""
+    value, grad = tensor(weight), tensor(gradient)
+    return {
+        EMBEDDING: forward([tensor(1), value], [tensor(3 * weight)]),
+        READ: forward([tensor(3 * weight)], [tensor(2 * weight)]),
+        "Functional.embedding.0.backward": backward([tensor(6)], [grad]),
+        UPDATE: forward([value, grad], [tensor(written)]),
+    }
+
+
+def test_what_reads_the_weights_of_the_step_before_goes_back_into_it(tmp_path: Path) -> None:
+    for side, left in (("problem", 9.0), ("benchmark", 5.0)):
+        for number, step in enumerate([(4.0, 2.0, left), (left, 8.0, 7.0)]):
+            data = training_step(*step)
+            write_dump(tmp_path / side / f"step{number}" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("DELETE FROM finding")  # one in this step would be what all goes back to
+        connection.execute("UPDATE node SET source = NULL")
+        connection.commit()
+    opened = open_results(file)
+    first, second = (shares_of(step_followers(opened, step, 0)) for step in (0, 1))
+    assert (first.earlier, first.earlier_step) == (0, None)
+    assert (second.earlier_step, second.others) == (0, 0)
+    found = divergent_nodes(step_followers(opened, 1, 0), None, earlier=True).tolist()
+    assert [opened.node(node).name for node in found][:2] == [EMBEDDING, READ]
+    assert len(found) == second.earlier
+    ways = [told_way(opened, lambda *at: step_followers(opened, *at), node) for node in found]
+    assert all(any(hop.step == 0 for hop in way.hops) for way in ways)
+    opened.close()
+
+
+def test_a_weight_that_only_the_benchmark_writes_goes_back_to_that_call(tmp_path: Path) -> None:
+    for side in ("problem", "benchmark"):
+        first = training_step(4.0, 2.0, 5.0)
+        if side == "problem":
+            del first[UPDATE]  # it keeps what it had
+        second = training_step(4.0 if side == "problem" else 5.0, 8.0, 7.0)
+        for number, data in enumerate((first, second)):
+            write_dump(tmp_path / side / f"step{number}" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        # What the diagnosis says of the second step is left out: the flow alone is to lead back.
+        connection.execute("UPDATE node SET source = NULL")
+        first = "(SELECT id FROM graph WHERE step = 0)"
+        connection.execute(f"DELETE FROM finding WHERE graph NOT IN {first}")
+        connection.execute("UPDATE finding SET places = '[]'")
+        connection.commit()
+    opened = open_results(file)
+    here = step_followers(opened, 1, 0)
+    shares = shares_of(here)
+    assert (shares.earlier_step, shares.others) == (0, 0)
+    (embedding,) = (
+        node
+        for node in divergent_nodes(here, None, earlier=True).tolist()
+        if opened.node(node).name == EMBEDDING
+    )
+    way = told_way(opened, lambda *at: step_followers(opened, *at), embedding)
+    last = opened.node(way.hops[-1].node)
+    assert (last.name, last.side, way.hops[-1].step) == (UPDATE, "benchmark", 0)
+    opened.close()
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_how_far_a_cause_reaches_is_the_sum_over_its_places(tmp_path: Path, steps: int) -> None:
+    for side, made in (("problem", 9.0), ("benchmark", 5.0)):
+        for number in range(steps):
+            data = {
+                MADE: forward([tensor(1)], [tensor(made)]),
+                READ: forward([tensor(made)], [tensor(2 * made)]),
+                "Torch.sin.0.forward": forward([tensor(7)], [tensor(6)]),
+            }
+            line = {"0": [[MADE], ["File model.py, line 3, in forward, \n return x * 2"]]}
+            write_dump(tmp_path / side / f"step{number}" / "rank0", data, dict.fromkeys(data), line)
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    made_of = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1))
+    (cause,) = made_of.findings
+    (suspect,) = builder.diagnose(made_of.path).findings
+    assert (cause.propagated_to, cause.perhaps, cause.divergent) == (2 * steps, 0, 2 * steps)
+    assert (suspect.propagated_to, suspect.divergent) == (2 * steps, 2 * steps)
+    assert suspect.reach is not None
+    assert ("there" in suspect.reach) == (steps == 1)
+    with closing(sqlite3.connect(made_of.path)) as connection:
+        # As a file of an earlier release, which laid other nodes to it.
+        connection.execute(
+            "UPDATE finding SET propagated_to = 77, perhaps = NULL, divergent = NULL"
+        )
+        connection.commit()
+    assert builder.diagnose(made_of.path).findings == [suspect]
