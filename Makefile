@@ -32,7 +32,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -236,6 +236,9 @@ upstream: venv  ## real bugs of released packages: two releases side by side; in
 
 findings-diff: venv  ## what BASE and this tree say of every recorded pair; fails when a right answer is lost or a false one new
 	$(BIN)/python -m tests.findings_diff $(BASE)
+
+certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/diagnosis.md promises
+	$(BIN)/python -m tests.findings_diff.calibration
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not
 	$(BIN)/python -m tests.zoo --confirm

@@ -12,8 +12,12 @@ BuilderError            what and where, and in `hint` the next step
 
 from __future__ import annotations
 
-from builder.reasons import Reason
+from typing import TypeAlias
+
 from msprobe_core.format.mendable_error import MendableError
+
+# Its code, and what the sentence of a page holds.
+Refused: TypeAlias = dict[str, str | float | bool | None]
 
 
 class BuilderError(MendableError):
@@ -39,7 +43,7 @@ class DatabaseError(InputError):
 class ExpressionError(InputError):
     """A search expression cannot be used; `reason` says why for interfaces of other languages."""
 
-    def __init__(self, message: str, hint: str, reason: Reason | None = None) -> None:
+    def __init__(self, message: str, hint: str, reason: Refused | None = None) -> None:
         super().__init__(message, hint)
         self.reason = reason
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record
-from builder.reasons import Reason
+from builder.reasons import UnlikeAttributes, UnlikeChecksums, UnlikeNames, UnlikeStatistics
 
 Mode = Literal["statistics", "tensor", "md5", "structure"]
 Kind = Literal["statistics", "tensor", "md5", "xor", "structure"]
+Unlike: TypeAlias = UnlikeAttributes | UnlikeChecksums | UnlikeNames | UnlikeStatistics
 _XOR = "0x"  # with which mindstudio-probe's XOR checksums begin
 
 
@@ -27,20 +28,20 @@ def mode_of(problem: Dump, benchmark: Dump) -> Mode:
     return "statistics"
 
 
-def unlike(problem: Dump, benchmark: Dump) -> Reason | None:
+def unlike(problem: Dump, benchmark: Dump) -> Unlike | None:
     """What two dumps that hold unlike things were compared on; None for two of a kind."""
     ours, theirs = kind_of(problem), kind_of(benchmark)
     if ours == theirs:
         return None
     if "structure" in (ours, theirs):
-        code = "unlike_names"
+        said: type[Unlike] = UnlikeNames
     elif mode_of(problem, benchmark) == "md5":
-        code = "unlike_checksums"
+        said = UnlikeChecksums
     elif all(_has_statistics(dump.values.records) for dump in (problem, benchmark)):
-        code = "unlike_statistics"
+        said = UnlikeStatistics
     else:
-        code = "unlike_attributes"
-    return {"code": code, "problem": ours, "benchmark": theirs}
+        said = UnlikeAttributes
+    return said(ours, theirs)
 
 
 def kind_of(dump: Dump) -> Kind:

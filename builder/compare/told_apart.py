@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Statistics, error_parts
-from builder.reasons import Reason
+from builder.reasons import (
+    ElementsApart,
+    ElementsCount,
+    ElementsDiffer,
+    ErrorOf,
+    ExtremesAgree,
+    Reason,
+    StatisticsAgree,
+)
 from msprobe_core.format import canonical_dtype, is_integer_dtype
-
-ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch"]
 
 _ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
 # Which is named where several are as large: of a scaled tensor all of them are, but for rounding.
@@ -62,24 +67,24 @@ def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
     if is_integer_dtype(record.dtype or ""):
         counted = _differing_marks(comparison, row)
         if counted is not None:
-            return {"code": "elements_count", "value": key, **counted}
+            return ElementsCount(key, *counted)
         # Of marks the dumper has the largest and the smallest alone.
-        code = "statistics_agree" if ours.recorded[2:].any() else "extremes_agree"
-        return {"code": code, "value": key} if agree else None
+        note = StatisticsAgree if ours.recorded[2:].any() else ExtremesAgree
+        return note(key) if agree else None
     error = float(comparison.error[row])
     if not math.isfinite(error):
         return None
-    code = "elements_differ" if agree and ours.recorded.all() else "elements_apart"
-    return {"code": code, "value": key, "error": error, "of": told_by(comparison, row)}
+    differs = ElementsDiffer if agree and ours.recorded.all() else ElementsApart
+    return differs(key, error, told_by(comparison, row))
 
 
-def _differing_marks(comparison: Comparison, row: int) -> dict[str, int] | None:
+def _differing_marks(comparison: Comparison, row: int) -> tuple[int, int] | None:
     """How many elements of a mask differ, and how many there are; None where it was not dumped."""
     record, measures = comparison.records[0][row], comparison.tensors.get(row)
     if measures is None or canonical_dtype(record.dtype or "") != "bool":
         return None
     size = math.prod(record.shape or ())
-    return {"count": round((1 - measures.one_thousandth) * size), "size": size}
+    return round((1 - measures.one_thousandth) * size), size
 
 
 def _sides(comparison: Comparison, row: int) -> tuple[Statistics, Statistics]:

@@ -87,7 +87,7 @@ class _Attribution:
         heals = healing.heals(walked.findings)
         for finding in walked.findings:
             finding.heals_by_itself = healing.heals_by_itself(finding)
-        return replace(walked, sightings=seen, heals=heals)
+        return replace(walked, sightings=seen, heals=heals, by_scores=False)
 
     def _count_gradients(self) -> None:
         """Count what was let pass under the finding that it comes of by gradients.

@@ -34,6 +34,7 @@ from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.operators.table import has
+from builder.reasons import Drift, IntegersDiffer, Introduced, ParameterDiffers
 
 
 def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
@@ -107,7 +108,7 @@ class _Walk:
         if rows.outputs and self._makes_nonfinite(case):
             open_nonfinite(self.facts, self.ledger, node)
         elif rows.parameters and node not in self.ledger.source:
-            reason = self.facts.score_reason("parameter_differs", rows.parameters)
+            reason = ParameterDiffers(*self.facts.worst_score(rows.parameters))
             self.ledger.open(node, "parameter_differs", reason)
         elif rows.inputs:
             self._visit_divergent_input(case)
@@ -191,7 +192,7 @@ class _Walk:
         if foreign is None:
             return None
         key = self.facts.comparison.keys[foreign]
-        return ledger.open(node, "input_differs", {"code": "integers_differ", "value": key})
+        return ledger.open(node, "input_differs", IntegersDiffer(key))
 
     def _open_made_integers(self, node: TreeNode) -> Finding | None:
         """Name a call that makes other integers, however near, of inputs that are the very same.
@@ -207,8 +208,8 @@ class _Walk:
             return None
         if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():
             return None
-        reason = facts.score_reason("introduced", made)
-        return self.ledger.open(node, "introduced", {**reason, "input_score": 0.0})
+        reason = Introduced(*facts.worst_score(made), input_score=0.0)
+        return self.ledger.open(node, "introduced", reason)
 
     # --- NaN and infinity -------------------------------------------------------------------------
 
@@ -239,7 +240,7 @@ class _Walk:
         if drifted:
             steepest = max(drifted, key=self._steepness)
             rows = self.facts.divergent(steepest).outputs
-            reason = self.facts.score_reason("drift", rows)
+            reason = Drift(*self.facts.worst_score(rows))
             self.ledger.open(steepest, "introduced", reason)
 
     def hand_on_updates(self) -> None:

@@ -13,20 +13,21 @@ from builder.diagnosis.finding import Finding
 from builder.diagnosis.structure import BESIDE
 from builder.match.nodes import Matching
 from builder.match.tree import Tree, TreeNode
+from builder.reasons import CallsBeside, Rewired
 
 
 def say_calls_beside(matching: Matching, findings: Sequence[Finding]) -> None:
     """Tell each finding of a call that reads what another call made which calls stand beside it."""
     for finding in findings:
         partner = matching.partner.get(finding.node)
-        if finding.reasons[0]["code"] != "rewired" or partner is None:
+        if not isinstance(finding.reasons[0], Rewired) or partner is None:
             continue
         names = [
             *_alone(matching, matching.problem, finding.node),
             *_alone(matching, matching.benchmark, partner),
         ]
         if names:
-            finding.reasons.append({"code": "calls_beside", "names": ", ".join(names)})
+            finding.reasons.append(CallsBeside(", ".join(names)))
 
 
 def _alone(matching: Matching, tree: Tree, node: TreeNode) -> Iterator[str]:

@@ -107,7 +107,7 @@ def _cause(finding: Grouped) -> Hashable:
     """What findings of one cause share; None for one that stands for itself."""
     if finding.line is None or not finding.reasons:
         return None
-    return (finding.kind, finding.reasons[0]["code"], finding.line)
+    return (finding.kind, type(finding.reasons[0]), finding.line)
 
 
 __all__: Sequence[str] = ("AnyFinding", "Grouped", "Place", "by_cause", "source_line")

@@ -9,12 +9,32 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from builder.diagnosis.causes import calling_lines
 from builder.diagnosis.finding import Finding
 from builder.match.tree import Tree, TreeNode
-from builder.reasons import Reason
+from builder.reasons import (
+    ArgumentDiffers,
+    AttributeDiffers,
+    BatchDiffers,
+    ElementsMoved,
+    ExtraCalls,
+    ExtraReplaced,
+    FedOtherwise,
+    InputDiffers,
+    IntegersDiffer,
+    Introduced,
+    IntroducedBeyond,
+    MissingCalls,
+    MissingReplaced,
+    NonfiniteMade,
+    PrecisionDiffers,
+    Reason,
+    Rewired,
+    UnrecordedDiffers,
+    assert_never,
+)
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Side = Literal["problem", "benchmark"]
@@ -37,33 +57,64 @@ def kinds_of(tree: Tree, finding: Finding) -> tuple[str, ...]:
 def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
     """What a finding says of its node, as sightings have it."""
     reason = finding.reasons[0]
-    code, value = reason["code"], reason.get("value")
-    yield from changes_of_reason(reason)
-    if code in ("extra_calls", "extra_replaced", "missing_calls", "missing_replaced"):
-        yield (str(code).partition("_")[0],)
-    elif code == "attribute_differs" and reason["attribute"] == "requires_grad":
-        yield ("requires_grad", value)
-    elif code == "precision_differs":
-        yield ("precision", reason["problem"], reason["benchmark"])
-    elif code == "rewired":
-        yield ("rewired", value, type_of(reason["maker"]), type_of(reason["instead"]))
-    elif code == "elements_moved":
-        yield ("moved", value, type_of(reason["maker"]))
-    elif code in ("unrecorded_differs", "batch_differs", "input_differs", "integers_differ"):
-        yield ("outside", value)
-        yield from (("outside", value, print_) for print_ in finding.inherits if print_ is not None)
-    elif code in ("introduced", "introduced_beyond"):
-        yield ("introduced",)
-    elif code == "nonfinite_made":
-        yield ("non_finite",)
+    match reason:
+        case ArgumentDiffers() | FedOtherwise():
+            yield from changes_of_reason(reason)
+        case Rewired() | ElementsMoved() | InputDiffers() | UnrecordedDiffers() | BatchDiffers():
+            yield from _read_otherwise(reason, finding.inherits)
+        case IntegersDiffer():
+            yield from _read_otherwise(reason, finding.inherits)
+        case Introduced() | IntroducedBeyond():
+            yield ("introduced",)
+        case NonfiniteMade():
+            yield ("non_finite",)
+        case _:
+            yield from _called_otherwise(reason)
 
 
-def changes_of_reason(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
+def _called_otherwise(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
+    """What one run alone calls, or calls in another format or for gradients."""
+    match reason:
+        case ExtraCalls() | ExtraReplaced():
+            yield ("extra",)
+        case MissingCalls() | MissingReplaced():
+            yield ("missing",)
+        case AttributeDiffers(value=value, attribute="requires_grad"):
+            yield ("requires_grad", value)
+        case PrecisionDiffers(problem=problem, benchmark=benchmark):
+            yield ("precision", problem, benchmark)
+
+
+_Reading: TypeAlias = (
+    Rewired | ElementsMoved | InputDiffers | UnrecordedDiffers | BatchDiffers | IntegersDiffer
+)
+
+
+def _read_otherwise(
+    reason: _Reading, inherits: Iterable[Hashable]
+) -> Iterator[tuple[Hashable, ...]]:
+    """What a node reads otherwise; `inherits` are the fingerprints of what no call made."""
+    match reason:
+        case Rewired():
+            yield ("rewired", reason.value, type_of(reason.maker), type_of(reason.instead))
+        case ElementsMoved():
+            yield ("moved", reason.value, type_of(reason.maker))
+        case InputDiffers() | UnrecordedDiffers() | BatchDiffers() | IntegersDiffer():
+            yield ("outside", reason.value)
+            yield from (("outside", reason.value, one) for one in inherits if one is not None)
+        case _:
+            assert_never(reason)
+
+
+def changes_of_reason(reason: ArgumentDiffers | FedOtherwise) -> Iterator[tuple[Hashable, ...]]:
     """What a reason says of what a call was given: another number, or what another call made."""
-    if reason["code"] == "argument_differs":
-        yield ("argument", reason["value"])
-    elif reason["code"] == "fed_otherwise":
-        yield ("fed", reason["value"], type_of(reason["maker"]), type_of(reason["instead"]))
+    match reason:
+        case ArgumentDiffers(value=value):
+            yield ("argument", value)
+        case FedOtherwise(value=value, maker=maker, instead=instead):
+            yield ("fed", value, type_of(maker), type_of(instead))
+        case _:
+            assert_never(reason)
 
 
 class Kinds:

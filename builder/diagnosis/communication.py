@@ -13,7 +13,7 @@ from typing import Literal
 from builder.dump.values import Record
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
-from builder.reasons import Reason
+from builder.reasons import CollectiveOrder, PartnerMissing
 from msprobe_core.format import COMMUNICATION
 
 _SENDS = ("send", "isend")
@@ -68,7 +68,7 @@ class Discord:
 
     rank: int
     message: Message
-    reason: Reason
+    reason: PartnerMissing | CollectiveOrder
 
 
 def messages(tree: Tree, id_of: Callable[[TreeNode], int]) -> Iterator[Message]:
@@ -169,11 +169,10 @@ def _link_rank(
             partner = theirs[number] if number < len(theirs) else None
             links.append(_link(message, other, partner))
             if partner is None:
-                reason: Reason = {"code": "partner_missing", "kind": message.api}
-                discords.append(Discord(rank, message, {**reason, "peer_rank": other}))
+                discords.append(Discord(rank, message, PartnerMissing(message.api, other)))
             elif message.kind == "collective" and partner.api != message.api:
-                reason = {"code": "collective_order", "kind": message.api, "other": partner.api}
-                discords.append(Discord(rank, message, {**reason, "peer_rank": other}))
+                reason = CollectiveOrder(message.api, partner.api, other)
+                discords.append(Discord(rank, message, reason))
                 return
 
 

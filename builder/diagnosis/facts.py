@@ -16,7 +16,7 @@ from builder.dump.values import Record
 from builder.evidence.distances import Evidence, evidence_of
 from builder.evidence.paired_rows import PairedRows
 from builder.match.tree import TreeNode
-from builder.reasons import Reason
+from builder.reasons import ArgumentDiffers, PrecisionDiffers
 from msprobe_core.format import canonical_dtype, is_integer_dtype, machine_epsilon
 
 
@@ -113,20 +113,15 @@ class Facts:
         """The row with the highest score."""
         return max(rows, key=lambda row: float(self.comparison.score[row]))
 
-    def score_reason(self, code: str, rows: list[int]) -> Reason:
-        """A reason that names the worst of some rows."""
+    def worst_score(self, rows: list[int]) -> tuple[str, float]:
+        """The key and the score of the worst of some rows."""
         row = self.worst(rows)
-        score = float(self.comparison.score[row])
-        return {"code": code, "value": self.comparison.keys[row], "score": score}
+        return self.comparison.keys[row], float(self.comparison.score[row])
 
-    def argument_reason(self, row: int) -> Reason:
+    def argument_reason(self, row: int) -> ArgumentDiffers:
         """A reason that shows both sides of a differing argument."""
-        return {
-            "code": "argument_differs",
-            "value": self.comparison.keys[row],
-            "problem": _argument(self.paired.ours[row]),
-            "benchmark": _argument(self.paired.theirs[row]),
-        }
+        sides = _argument(self.paired.ours[row]), _argument(self.paired.theirs[row])
+        return ArgumentDiffers(self.comparison.keys[row], *sides)
 
     def makes_nonfinite(self, node: TreeNode) -> bool:
         """Whether a matched node turns finite inputs into NaN or Inf that the benchmark lacks."""
@@ -167,14 +162,11 @@ class Facts:
         makers = map(maker_of, self.differing_dtypes(node, outputs=False))
         return any(m is not None and self.differing_dtypes(m, outputs=True) for m in makers)
 
-    def precision_reason(self, node: TreeNode) -> Reason:
+    def precision_reason(self, node: TreeNode) -> PrecisionDiffers:
         """A reason that shows both dtypes of a node that `changes_precision`."""
         row = next(row for row in self.paired.rows(node) if self._dtype_differs(row))
-        return {
-            "code": "precision_differs",
-            "problem": canonical_dtype(self.paired.ours[row].dtype or ""),
-            "benchmark": canonical_dtype(self.paired.theirs[row].dtype or ""),
-        }
+        sides = (self.paired.ours, self.paired.theirs)
+        return PrecisionDiffers(*(canonical_dtype(side[row].dtype or "") for side in sides))
 
     def _precision_is_rare(self) -> bool:
         if self.comparison.precision[0] != self.comparison.precision[1]:

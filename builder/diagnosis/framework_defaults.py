@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from builder.diagnosis.finding import Finding
 from builder.match.frameworks.defaults import DEFAULTS
 from builder.match.nodes import Matching
+from builder.reasons import DefaultDiffers
 
 
 def name_defaults(matching: Matching, findings: Iterable[Finding]) -> None:
@@ -18,5 +19,5 @@ def name_defaults(matching: Matching, findings: Iterable[Finding]) -> None:
         if finding.kind != "introduced" or entry is None:
             continue
         for default in DEFAULTS.get(entry.type_name, ()):
-            values = {"mindspore": default.mindspore, "pytorch": default.pytorch}
-            finding.reasons.append({"code": "default_differs", "what": default.what, **values})
+            told = DefaultDiffers(default.what, default.mindspore, default.pytorch)
+            finding.reasons.append(told)

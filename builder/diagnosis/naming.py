@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from math import inf
 
 import numpy as np
+from msgspec import UNSET
 
 from builder.compare.told_apart import told_by
 from builder.diagnosis.edges import Edges
@@ -19,7 +20,23 @@ from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
-from builder.reasons import Reason
+from builder.reasons import (
+    BatchDiffers,
+    ElementsApart,
+    ElementsDiffer,
+    ElementsMoved,
+    Explained,
+    HandsOn,
+    HiddenByInfinity,
+    InputDiffers,
+    Introduced,
+    IntroducedBeyond,
+    ParameterDiffers,
+    Reason,
+    Rewired,
+    StatisticsAgree,
+    UnrecordedDiffers,
+)
 
 _FURTHEST = 2 * ESTIMATED
 # Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from, for
@@ -145,17 +162,19 @@ class Naming:
         is_data = not self.has_read or self.known.paired.is_integer(row)
         reason: Reason
         if excess.way == "moved" and maker is not None and excess.came <= self.known.noise[row]:
-            reason = {"code": "elements_moved", "value": key, "maker": maker.name}
+            reason = ElementsMoved(key, maker.name)
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
-            code = "unrecorded_differs" if self.has_read else "batch_differs"
-            reason = self.facts.score_reason(code, [row])
-            if self.has_read and not self._reads_more_moved(node, row):
-                reason = {**reason, **silent_before(node)}
+            worst = self.facts.worst_score([row])
+            if not self.has_read:
+                reason = BatchDiffers(*worst)
+            elif self._reads_more_moved(node, row):
+                reason = UnrecordedDiffers(*worst)
+            else:
+                reason = UnrecordedDiffers(*worst, silent_before(node))
         elif (latest := self._explains(excess)) is not None:
             return latest
         elif (silent := self.edges.returned.silent_maker(node, row)) is not None:
-            said: Reason = {"code": "handed_on", "value": key, "reader": node.name}
-            finding = self.ledger.open(silent, "introduced", said)
+            finding = self.ledger.open(silent, "introduced", HandsOn(key, node.name))
             finding.inherits = self._keys([row])
             return self._with_evidence(finding, excess)
         else:
@@ -179,14 +198,14 @@ class Naming:
         records = self.matching.problem.dump.values.records
         return made == NOWHERE or records[made].shape != self.facts.paired.ours[row].shape
 
-    def _read_otherwise(self, excess: Excess) -> Reason:
+    def _read_otherwise(self, excess: Excess) -> InputDiffers | Rewired:
         """What the two runs read, where different calls made it."""
         makers = excess.makers
         if excess.way != "rewired" or makers is None or None in (makers.ours, makers.theirs):
-            return self.facts.score_reason("input_differs", [excess.row])
+            return InputDiffers(*self.facts.worst_score([excess.row]))
         assert makers.ours is not None and makers.theirs is not None
-        reason = self.facts.score_reason("rewired", [excess.row])
-        return {**reason, "maker": makers.ours.name, "instead": makers.theirs.name}
+        worst = self.facts.worst_score([excess.row])
+        return Rewired(*worst, makers.ours.name, makers.theirs.name)
 
     def _explains(self, excess: Excess) -> Finding | None:
         """The latest finding, where it may have led to a value on ways that nobody recorded."""
@@ -257,7 +276,7 @@ class Naming:
         if maker in self.ledger.source:
             return self.ledger.source[maker]
         key = self.comparison.keys[row]
-        reason: Reason = {"code": "hidden_by_infinity", "value": key, "reader": node.name}
+        reason = HiddenByInfinity(key, node.name)
         score = float(np.nan_to_num(self.comparison.score[excess.row]))
         return self.ledger.open(maker, "introduced", reason, score)
 
@@ -267,9 +286,9 @@ class Naming:
             given = self.facts.argument_reason(otherwise[0])
             return self._with_evidence(self.ledger.open(node, "argument_differs", given), excess)
         before = self.facts.reads(node)
-        code = "introduced_beyond" if before > self.facts.threshold else "introduced"
-        reason = self.facts.score_reason(code, [excess.row])
-        finding = self.ledger.open(node, "introduced", {**reason, "input_score": before})
+        said = IntroducedBeyond if before > self.facts.threshold else Introduced
+        reason = said(*self.facts.worst_score([excess.row]), before)
+        finding = self.ledger.open(node, "introduced", reason)
         return self._with_evidence(finding, excess)
 
     def open_parameter(self, owner: TreeNode, rows: list[int]) -> Finding:
@@ -278,7 +297,7 @@ class Naming:
         written = self._written_by_one_run(owner, rows)
         if written is not None:
             return written
-        reason = self.facts.score_reason("parameter_differs", rows)
+        reason = ParameterDiffers(*self.facts.worst_score(rows))
         finding = self.ledger.open(owner, "parameter_differs", reason)
         finding.inherits = self._keys(rows)
         return finding
@@ -341,24 +360,22 @@ class Naming:
         """
         row, known = excess.row, self.known
         apart = float(self.comparison.error[row])
-        told = any(reason["code"] == "explained" for reason in finding.reasons)
+        told = any(isinstance(reason, Explained) for reason in finding.reasons)
         if told or known.paired.is_integer(row) or not 0 < known.share[row] <= _FURTHEST:
             return finding
         if not 0 < apart < inf:
             return finding
-        evidence: Reason = {
-            "code": "explained",
-            "value": self.comparison.keys[row],
-            "apart": apart,
-            "explained": apart * min(1.0, excess.came / known.distance[row]),
-            # Of one number nobody says its norm.
-            "of": told_by(self.comparison, row) if known.size[row] > 1 else None,
-        }
         node = self.matching.problem.in_order[int(self.comparison.pairs.node[row])]
-        if node is not finding.node:
-            evidence["at"] = node.name
-        else:
-            finding.reasons[:] = _without_number(finding.reasons, self.comparison.keys[row])
+        evidence = Explained(
+            value=self.comparison.keys[row],
+            apart=apart,
+            explained=apart * min(1.0, excess.came / known.distance[row]),
+            # Of one number nobody says its norm.
+            of=told_by(self.comparison, row) if known.size[row] > 1 else None,
+            at=UNSET if node is finding.node else node.name,
+        )
+        if node is finding.node:
+            finding.reasons[:] = _without_number(finding.reasons, evidence.value)
         finding.reasons.insert(1, evidence)
         return finding
 
@@ -374,10 +391,8 @@ class Naming:
 
 def _without_number(reasons: list[Reason], value: str) -> list[Reason]:
     """What is said of the elements of a value, of which the evidence says how far it is off."""
-    known = [r for r in reasons if r["code"] != "elements_apart" or r["value"] != value]
+    known = [r for r in reasons if not isinstance(r, ElementsApart) or r.value != value]
     return [
-        {"code": "statistics_agree", "value": value}
-        if (r["code"], r.get("value")) == ("elements_differ", value)
-        else r
+        StatisticsAgree(value) if isinstance(r, ElementsDiffer) and r.value == value else r
         for r in known
     ]

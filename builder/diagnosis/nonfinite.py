@@ -18,7 +18,7 @@ from builder.diagnosis.ledger import Ledger
 from builder.dump.forms import OUTPUT_ROLES
 from builder.judge.overflow import is_exempt
 from builder.match.tree import TreeNode
-from builder.reasons import Reason
+from builder.reasons import NonfiniteFirst, NonfiniteFollows, NonfiniteMade
 
 
 def unmatched_makes_nonfinite(facts: Facts, node: TreeNode) -> bool:
@@ -35,8 +35,7 @@ def unmatched_makes_nonfinite(facts: Facts, node: TreeNode) -> bool:
 
 def open_nonfinite(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding:
     """Name the call that makes NaN or Inf."""
-    value, state = _nonfinite_output(facts, node)
-    reason: Reason = {"code": "nonfinite_made", "value": value, "state": state}
+    reason = NonfiniteMade(*_nonfinite_output(facts, node))
     return ledger.open(node, "non_finite", reason, score=1.0)
 
 
@@ -68,13 +67,12 @@ def say_first_nonfinite(comparison: Comparison, findings: Sequence[Finding]) -> 
     first = _first_nonfinite(comparison)
     if first is None:
         return
-    said: Reason = {"value": first.value, "state": first.state}
     for finding in findings:
         if finding.node is first.node and finding.kind != "non_finite":
-            finding.reasons.append({"code": "nonfinite_first", **said})
+            finding.reasons.append(NonfiniteFirst(first.value, first.state))
     begins = findings[0]
     if begins.node is not first.node and begins.order < first.node.exec_order:
-        begins.reasons.append({"code": "nonfinite_follows", "maker": first.node.name, **said})
+        begins.reasons.append(NonfiniteFollows(first.node.name, first.value, first.state))
 
 
 def _first_nonfinite(comparison: Comparison) -> _FirstNonfinite | None:

@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
+from typing import TypeAlias
 
 from builder.diagnosis.facts import Facts
 from builder.dump.passing_calls import PassingCall
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 from builder.operators.table import has
-from builder.reasons import Reason
+from builder.reasons import ArgumentDiffers, FedOtherwise
 
+GivenOtherwise: TypeAlias = ArgumentDiffers | FedOtherwise
 _OUTPUT = ".output"
 _FILLS = "copy_"  # its first tensor is written, and not read
 _MOST = 256  # calls on one way: a list that grows in a loop
@@ -77,7 +79,7 @@ class PassedCalls:
                 nodes = (self._trees[side].by_name.get(name) for name in listed)
                 yield from (n for n in nodes if n is not None and n not in self._matching.partner)
 
-    def otherwise(self, row: int) -> tuple[TreeNode, Reason] | None:
+    def otherwise(self, row: int) -> tuple[TreeNode, GivenOtherwise] | None:
         """The nearest call on the way of a value that was given something else, and what."""
         ways = self._ways(row)
         for name in ways[0].calls if ways is not None else ():
@@ -87,7 +89,7 @@ class PassedCalls:
                 return node, reason
         return None
 
-    def difference(self, node: TreeNode) -> Reason | None:
+    def difference(self, node: TreeNode) -> GivenOtherwise | None:
         """What a call of both runs was given otherwise; None of one with values."""
         partner = self._matching.partner.get(node)
         ours, theirs = self._call(0, node), self._call(1, partner)
@@ -96,8 +98,7 @@ class PassedCalls:
         for key in dict.fromkeys((*ours.arguments, *theirs.arguments)):
             one, other = ours.arguments.get(key), theirs.arguments.get(key)
             if not (_are_alike(one, other) or self._is_of_the_runs(one, other)):
-                texts = {"problem": _text(one), "benchmark": _text(other)}
-                return {"code": "argument_differs", "value": key, **texts}
+                return ArgumentDiffers(key, _text(one), _text(other))
         return self._fed_otherwise(ours, theirs)
 
     def _is_of_the_runs(
@@ -108,7 +109,7 @@ class PassedCalls:
         types = {argument[0] for argument in (one, other) if argument is not None}
         return "torch.device" in types or ("torch.dtype" in types and ours != theirs)
 
-    def _fed_otherwise(self, ours: PassingCall, theirs: PassingCall) -> Reason | None:
+    def _fed_otherwise(self, ours: PassingCall, theirs: PassingCall) -> FedOtherwise | None:
         """What calls put out that are no partners, or another output of partners."""
         read = dict(theirs.sources)
         for key, source in ours.sources:
@@ -123,12 +124,7 @@ class PassedCalls:
                 continue
             is_same = self._matching.partner[made] is meant and ends[0][1] == ends[1][1]
             if not is_same:
-                said: Reason = {"code": "fed_otherwise", "value": key}
-                return {
-                    **said,
-                    "maker": _said(made, ends[0][1]),
-                    "instead": _said(meant, ends[1][1]),
-                }
+                return FedOtherwise(key, _said(made, ends[0][1]), _said(meant, ends[1][1]))
         return None
 
     def _call(self, side: int, node: TreeNode | None) -> PassingCall | None:

@@ -18,7 +18,15 @@ from builder.evidence.distances import ESTIMATED
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
-from builder.reasons import Reason
+from builder.reasons import (
+    BatchDiffers,
+    ElementsMoved,
+    FirstInexact,
+    InputDiffers,
+    Introduced,
+    ParameterDiffers,
+    UnrecordedDiffers,
+)
 
 # How many calls a difference inside the tolerance is followed upstream.
 _UPSTREAM = 16
@@ -83,7 +91,7 @@ def reads_a_wrong_parameter(case: Case) -> Finding | None:
     while owner is not None and owner.kind == "module":
         parameters = case.facts.divergent(owner).parameters
         if case.facts.paired.share_a_value(parameters, case.rows.inputs):
-            reason = case.facts.score_reason("parameter_differs", parameters)
+            reason = ParameterDiffers(*case.facts.worst_score(parameters))
             return case.ledger.open(owner, "parameter_differs", reason)
         owner = owner.parent
     return None
@@ -94,10 +102,13 @@ def was_fed_other_data(case: Case) -> Finding | None:
     is_foreign = case.ledger.is_foreign(case.facts.worst(case.rows.inputs))
     if (case.ledger.compared and not is_foreign) or phase_of(case.node) != "forward":
         return None
-    code = "unrecorded_differs" if case.ledger.compared else "batch_differs"
-    reason = case.facts.score_reason(code, case.rows.inputs)
-    maker = silent_before(case.node) if case.ledger.compared else {}
-    return case.ledger.open(case.node, "input_differs", {**reason, **maker})
+    worst = case.facts.worst_score(case.rows.inputs)
+    reason = (
+        UnrecordedDiffers(*worst, silent_before(case.node))
+        if case.ledger.compared
+        else BatchDiffers(*worst)
+    )
+    return case.ledger.open(case.node, "input_differs", reason)
 
 
 def reads_moved_elements(case: Case) -> Finding | None:
@@ -106,7 +117,7 @@ def reads_moved_elements(case: Case) -> Finding | None:
         made = case.ledger.moved_from(row)
         if made is not None and made not in case.ledger.source:
             key = case.facts.comparison.keys[row]
-            reason: Reason = {"code": "elements_moved", "value": key, "maker": made.name}
+            reason = ElementsMoved(key, made.name)
             return case.ledger.open(case.node, "input_differs", reason)
     return None
 
@@ -134,7 +145,7 @@ def differs_unexplained(case: Case) -> Finding | None:
     usual = case.candidates.usual_strain()
     if not unexplained or not case.scored.stands_out(case.rows.inputs, ESTIMATED * usual):
         return None
-    reason = case.facts.score_reason("input_differs", case.rows.inputs)
+    reason = InputDiffers(*case.facts.worst_score(case.rows.inputs))
     return case.ledger.open(case.node, "input_differs", reason)
 
 
@@ -162,7 +173,7 @@ def begins_within_the_tolerance(case: Case) -> Finding | None:
         reached = before
         if case.scored.begins_inexactness(reached):
             key = case.scored.inexact_output(reached)
-            reason: Reason = {"code": "first_inexact", "value": key, "reader": case.node.name}
+            reason = FirstInexact(key, case.node.name)
             score = case.score_of_worst(case.rows.outputs)
             return case.ledger.open(reached, "introduced", reason, score)
     return None
@@ -176,9 +187,8 @@ def introduces_a_difference(case: Case) -> Finding | None:
     if otherwise:
         given = case.facts.argument_reason(otherwise[0])
         return case.ledger.open(case.node, "argument_differs", given)
-    reason = case.facts.score_reason("introduced", case.rows.outputs)
-    before = case.facts.reads(case.node)
-    return case.ledger.open(case.node, "introduced", {**reason, "input_score": before})
+    worst, before = case.facts.worst_score(case.rows.outputs), case.facts.reads(case.node)
+    return case.ledger.open(case.node, "introduced", Introduced(*worst, before))
 
 
 RULES_FOR_INPUTS: tuple[Rule, ...] = (

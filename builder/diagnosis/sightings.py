@@ -104,7 +104,7 @@ class Sightings:
         facts = self._facts
         if facts.changes_precision(node) and not facts.reads_precision(node, maker_of):
             reason = facts.precision_reason(node)
-            yield ("precision", reason["problem"], reason["benchmark"])
+            yield ("precision", reason.problem, reason.benchmark)
 
     def _of_gradients(self, node: TreeNode, maker_of: MakerOf) -> Iterator[tuple[Hashable, ...]]:
         """A value of which one run alone wants a gradient, unless a call before it made it so."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
 
 from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
@@ -14,8 +16,17 @@ from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.operators.table import has
-from builder.reasons import Reason
+from builder.reasons import (
+    AttributeDiffers,
+    ExtraCalls,
+    ExtraInside,
+    ExtraReplaced,
+    MissingCalls,
+    MissingInside,
+    MissingReplaced,
+)
 
+CallsReason: TypeAlias = ExtraCalls | ExtraReplaced | MissingCalls | MissingReplaced
 ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
 # Calls of both runs that stand in each other's place have few others between them.
 BESIDE = 6
@@ -37,15 +48,15 @@ class Change:
     finding: Finding | None = None
 
 
-def silent_before(node: TreeNode) -> dict[str, str]:
-    """The call right before a node that left no values, by its name for a reason; else nothing."""
+def silent_before(node: TreeNode) -> str | UnsetType:
+    """The name of the call right before a node that left no values; UNSET without one."""
     if node.parent is None:
-        return {}
+        return UNSET
     siblings = node.parent.children
     place = siblings.index(node)
     last = siblings[place - 1] if place > 0 else None
     silent = last is not None and last.kind == "api" and last.values[0] == last.values[1]
-    return {"maker": last.name} if last is not None and silent else {}
+    return last.name if last is not None and silent else UNSET
 
 
 class Changes:
@@ -226,7 +237,8 @@ class Changes:
             return ledger.open(change.node, "argument_differs", self._gradient_reason(change.node))
         run, instead = self._run(change), self._instead(change)
         affected = None if change.kind == "extra" else reader
-        reason, named = self._calls_reason(change, run, instead), self.outermost(change.node)
+        reason = self._calls_reason(change, run, instead)
+        named = self.outermost(change.node)
         finding = ledger.open(named, "input_differs", reason, score, affected=affected)
         inside = self._inside([*run, *instead])
         finding.reasons += _inside_reasons(inside)
@@ -241,12 +253,15 @@ class Changes:
         modules = {outermost[one] for one in changes if outermost[one] is not one.node}
         return [one for one, module in outermost.items() if module in modules]
 
-    def _calls_reason(self, change: Change, run: list[Change], instead: list[Change]) -> Reason:
+    def _calls_reason(
+        self, change: Change, run: list[Change], instead: list[Change]
+    ) -> CallsReason:
         """What one run alone calls, or calls where the other calls something else."""
+        is_extra, names = change.kind == "extra", self._names(run)
         if instead:
-            code = f"{change.kind}_replaced"
-            return {"code": code, "names": self._names(run), "instead": self._names(instead)}
-        return {"code": f"{change.kind}_calls", "names": self._names(run)}
+            replaced = ExtraReplaced if is_extra else MissingReplaced
+            return replaced(names, self._names(instead))
+        return ExtraCalls(names) if is_extra else MissingCalls(names)
 
     def _names(self, changes: list[Change]) -> str:
         """The last few, each by the whole module where one run alone calls that."""
@@ -262,16 +277,12 @@ class Changes:
             row for row in self._facts.paired.rows(node) if "requires_grad" in differs.get(row, ())
         ]
 
-    def _gradient_reason(self, node: TreeNode) -> Reason:
+    def _gradient_reason(self, node: TreeNode) -> AttributeDiffers:
         row = self.requires_grad(node)[0]
         facts = self._facts
-        return {
-            "code": "attribute_differs",
-            "value": facts.comparison.keys[row],
-            "attribute": "requires_grad",
-            "problem": str(facts.paired.ours[row].requires_grad),
-            "benchmark": str(facts.paired.theirs[row].requires_grad),
-        }
+        sides = (facts.paired.ours, facts.paired.theirs)
+        wanted = (str(side[row].requires_grad) for side in sides)
+        return AttributeDiffers(facts.comparison.keys[row], "requires_grad", *wanted)
 
     def _run(self, change: Change) -> list[Change]:
         """The unbroken run of changes of the same kind that ends with one."""
@@ -354,12 +365,12 @@ def _is_unmatched(change: Change) -> bool:
     return change.kind in ("extra", "missing")
 
 
-def _inside_reasons(inside: list[Change]) -> Iterator[Reason]:
+def _inside_reasons(inside: list[Change]) -> Iterator[ExtraInside | MissingInside]:
     """The calls in whole modules that one run alone calls, the first of each kind."""
-    for kind in ("extra", "missing"):
+    for kind, said in (("extra", ExtraInside), ("missing", MissingInside)):
         first: dict[str, str] = {}
         for change in inside:
             if change.kind == kind:
                 first.setdefault(change.node.label, change.node.name)
         if first:
-            yield {"code": f"{kind}_inside", "names": ", ".join(first.values())}
+            yield said(", ".join(first.values()))

@@ -19,7 +19,8 @@ class Walked:
     the calls in which rounding decided what was picked, `untold` those that picked otherwise and of
     which nothing recorded tells whether rounding decided it; `sightings` are the nodes that show
     changes, which may be places of a cause that is named elsewhere; it `heals` where all that the
-    step puts out agrees and nothing of its findings is left behind.
+    step puts out agrees and nothing of its findings is left behind; `by_scores` where no distances
+    were seen, so that scores decided.
     """
 
     findings: list[Finding]
@@ -29,3 +30,4 @@ class Walked:
     sightings: tuple[Sighting, ...] = ()
     heals: bool = False
     untold: tuple[TreeNode, ...] = ()
+    by_scores: bool = True

@@ -13,7 +13,7 @@ from typing import get_args
 from builder.errors import InputError
 from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import Tree
-from builder.reasons import Reason
+from builder.reasons import Extension, MeasureTaken, Reason
 from msprobe_core.format.csv_table import csv_records
 
 SCORES: Mapping[Verdict, float] = {"pass": 0.0, "warning": 0.5, "error": 1.0}
@@ -70,7 +70,7 @@ def judge_checked(tree: Tree, checks: Checks) -> dict[int, Judgement]:
 
 
 def _judgement(verdict: Verdict, message: str) -> Judgement:
-    said: list[Reason] = [{"code": "extension", "text": message}] if message.strip() else []
+    said: list[Reason] = [Extension(message)] if message.strip() else []
     return Judgement(verdict, said)
 
 
@@ -105,11 +105,11 @@ def _split(name: str) -> tuple[str, str]:
 
 def _facts(value: str, row: Mapping[str, str]) -> Iterator[Reason]:
     if row["Status"] in ("warning", "error") and row["Message"].strip():
-        yield {"code": "extension", "text": f"{value}: {' '.join(row['Message'].split())}"}
+        yield Extension(f"{value}: {' '.join(row['Message'].split())}")
     for column, name in _SHOWN.items():
         cell = row.get(column, "").strip()
         if cell:
-            yield {"code": "measure", "value": value, "name": name, "number": _number(cell)}
+            yield MeasureTaken(value, name, _number(cell))
 
 
 def _number(cell: str) -> float | str:

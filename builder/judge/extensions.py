@@ -24,6 +24,8 @@ from builder.dump.tensor_files import open_tensor
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.judge.verdict import Judgement
+from builder.reasons import Extension as ExtensionSays
+from builder.reasons import MeasureTaken
 from msprobe_core.format import canonical_dtype
 
 GROUP = "msprobe.measures"
@@ -120,7 +122,7 @@ def apply_extensions(
             for rule in extension.rules:
                 spoken = rule(name, pairs)
                 if spoken is not None:
-                    judgements[node].add(spoken[0], {"code": "extension", "text": spoken[1]})
+                    judgements[node].add(spoken[0], ExtensionSays(spoken[1]))
 
 
 def _measure(judgement: Judgement, pairs: Sequence[PairFacts], extension: Extension) -> None:
@@ -129,9 +131,7 @@ def _measure(judgement: Judgement, pairs: Sequence[PairFacts], extension: Extens
             number = measure(pair.problem, pair.benchmark)
             if number is not None:
                 shown = float(number) if isfinite(number) else str(float(number))
-                judgement.reasons.append(
-                    {"code": "measure", "value": pair.key, "name": name, "number": shown}
-                )
+                judgement.reasons.append(MeasureTaken(pair.key, name, shown))
 
 
 def _pair_facts(comparison: Comparison, row: int) -> PairFacts | None:

@@ -17,7 +17,25 @@ from builder.compare.statistics import Floats
 from builder.compare.told_apart import told_by_elements
 from builder.dump.values import Record
 from builder.match.value_pairing import SURPLUS
-from builder.reasons import Reason
+from builder.reasons import (
+    AttributeDiffers,
+    ChecksumDiffers,
+    CosineDrops,
+    Fused,
+    Incomparable,
+    NonfiniteHere,
+    NormErrorAppears,
+    NormErrorGrows,
+    ParameterUnmatched,
+    Reason,
+    Side,
+    Surplus,
+    ThousandthDrops,
+    Unread,
+    Unreadable,
+    Unrecorded,
+    Unwritten,
+)
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
 Verdict = Literal["pass", "warning", "error"]
@@ -39,21 +57,7 @@ _NO_RULES = frozenset(
     )
 )
 # What one run alone has was compared with nothing: no error, and no pass.
-_ONE_SIDED = frozenset(("parameter_unmatched", "surplus", "unrecorded"))
-# Facts beside the rules: what the statistics do not show, and what is not compared.
-NOTES = frozenset(
-    (
-        "elements_differ",
-        "elements_apart",
-        "elements_count",
-        "statistics_agree",
-        "extremes_agree",
-        "unwritten",
-        "fused",
-        "unread",
-        "incomparable",
-    )
-)
+_ONE_SIDED = (ParameterUnmatched, Surplus, Unrecorded)
 
 
 @dataclass(slots=True)
@@ -81,7 +85,7 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
     exempt = {node for node, name in names.items() if name in _NO_RULES}
     for row, reason in _row_reasons(comparison):
         if nodes[row] not in exempt:
-            verdict: Verdict = "warning" if reason["code"] in _ONE_SIDED else "error"
+            verdict: Verdict = "warning" if isinstance(reason, _ONE_SIDED) else "error"
             judged[nodes[row]].add(verdict, reason)
     without = {node for node, name in names.items() if name in _NO_INPUT_RULES}
     _apply_input_rules(comparison, judged, exempt | without)
@@ -91,19 +95,19 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
 
 
 def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
-    """What a reader should know of a value beside the rules; the codes are those of `NOTES`."""
+    """What a reader should know of a value beside the rules: notes, no rule."""
     for row in np.flatnonzero(comparison.unseen).tolist():
         said = told_by_elements(comparison, row)
         if said is not None:
             yield row, said
     for row in comparison.unwritten:
-        yield row, {"code": "unwritten", "value": comparison.keys[row]}
+        yield row, Unwritten(comparison.keys[row])
     for row in comparison.fused:
-        yield row, {"code": "fused", "value": comparison.keys[row]}
+        yield row, Fused(comparison.keys[row])
     for row in comparison.unread:
-        yield row, {"code": "unread", "value": comparison.keys[row]}
+        yield row, Unread(comparison.keys[row])
     for row in comparison.incomparable:
-        yield row, {"code": "incomparable", "value": comparison.keys[row]}
+        yield row, Incomparable(comparison.keys[row])
 
 
 def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
@@ -121,27 +125,20 @@ def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
         reasons += _checksums(comparison)
     reasons += _one_sided(comparison)
     for row, text in comparison.unreadable.items():
-        key = comparison.keys[row]
-        reasons.append((row, {"code": "unreadable", "value": key, "error": text}))
+        reasons.append((row, Unreadable(comparison.keys[row], text)))
     return reasons
 
 
-def _difference(comparison: Comparison, row: int, attribute: str) -> Reason:
-    ours, theirs = comparison.records
-    return {
-        "code": "attribute_differs",
-        "value": comparison.keys[row],
-        "attribute": attribute,
-        "problem": attribute_text(ours[row], attribute),
-        "benchmark": attribute_text(theirs[row], attribute),
-    }
+def _difference(comparison: Comparison, row: int, attribute: str) -> AttributeDiffers:
+    ours, theirs = (attribute_text(side[row], attribute) for side in comparison.records)
+    return AttributeDiffers(comparison.keys[row], attribute, ours, theirs)
 
 
 def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
     reasons: list[tuple[int, Reason]] = []
     for row, (key, p, b) in enumerate(zip(comparison.keys, *comparison.records, strict=True)):
         if p.md5 is not None and b.md5 is not None and p.md5 != b.md5:
-            reasons.append((row, {"code": "checksum_differs", "value": key}))
+            reasons.append((row, ChecksumDiffers(key)))
     return reasons
 
 
@@ -155,14 +152,13 @@ def _one_sided(comparison: Comparison) -> list[tuple[int, Reason]]:
         key = comparison.keys[row]
         is_ours = comparison.pairs.benchmark[row] == SURPLUS
         if comparison.mode == "md5" and key.startswith("parameters."):
-            reasons.append((row, {"code": "parameter_unmatched", "value": key}))
+            reasons.append((row, ParameterUnmatched(key)))
         else:
-            side = "problem" if is_ours else "benchmark"
-            reasons.append((row, {"code": "surplus", "value": key, "side": side}))
+            reasons.append((row, Surplus(key, "problem" if is_ours else "benchmark")))
     ours = comparison.statistics[0].recorded
     for row in comparison.unrecorded:
-        side = "problem" if ours[:, row].any() else "benchmark"
-        reasons.append((row, {"code": "unrecorded", "value": comparison.keys[row], "side": side}))
+        side: Side = "problem" if ours[:, row].any() else "benchmark"
+        reasons.append((row, Unrecorded(comparison.keys[row], side)))
     return reasons
 
 
@@ -174,10 +170,7 @@ def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
         fine = theirs.recorded[index] & np.isfinite(theirs.table[index])
         for row in np.flatnonzero(bad & fine).tolist():
             state = _state(float(ours.table[index, row]))
-            key = comparison.keys[row]
-            reasons.append(
-                (row, {"code": "nonfinite_here", "value": key, "what": what, "state": state})
-            )
+            reasons.append((row, NonfiniteHere(comparison.keys[row], what, state)))
     return reasons
 
 
@@ -210,9 +203,9 @@ def _apply_norm_rules(
         e, before = float(error[row]), float(worst_in[node])
         key = comparison.keys[row]
         if before < 0.1 and e > 0.5:
-            judged[node].add("error", {"code": "norm_error_appears", "value": key, "error": e})
+            judged[node].add("error", NormErrorAppears(key, e))
         elif e > 10 * max(before, rounding):
-            judged[node].add("warning", {"code": "norm_error_grows", "value": key, "error": e})
+            judged[node].add("warning", NormErrorGrows(key, e))
 
 
 def _diverging_outputs(comparison: Comparison) -> NDArray[np.bool_]:
@@ -248,12 +241,10 @@ def _apply_tensor_rules(
             continue
         key = comparison.keys[row]
         if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:
-            ratio = measures.one_thousandth
-            judged[node].add("error", {"code": "thousandth_drops", "value": key, "ratio": ratio})
+            judged[node].add("error", ThousandthDrops(key, measures.one_thousandth))
         before = cosine.get(node, 1.0)
         if before > 0.9 and before - measures.cosine > 0.1:
-            fact: Reason = {"code": "cosine_drops", "value": key, "cosine": measures.cosine}
-            judged[node].add("warning", fact)
+            judged[node].add("warning", CosineDrops(key, measures.cosine))
 
 
 def attribute_text(record: Record, attribute: str) -> str:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from builder.match.layer_mapping import TOP, LayerMapping, Rule
 from builder.match.tree import Tree, TreeNode
-from builder.reasons import Reason
+from builder.reasons import PairingReason, SameClass, SameInside, SameParameters, SamePlace
 
 # Half of what a pair could show: equal shapes alone reach it, and no two of the other facts do.
 ACCEPTED = 0.5
@@ -59,7 +59,7 @@ class RenamedModule:
     problem: str
     benchmark: str
     below: tuple[str, str]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[PairingReason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,20 +269,20 @@ def _overlap(one: Counter[_Part], other: Counter[_Part]) -> float:
     return (one & other).total() / union if union else 0.0
 
 
-def _reasons(one: _Branch, other: _Branch) -> tuple[Reason, ...]:
+def _reasons(one: _Branch, other: _Branch) -> tuple[PairingReason, ...]:
     """What speaks for a pair, each a fact that a person can check."""
     assert one.module is not None
     assert other.module is not None
-    reasons: list[Reason] = []
+    reasons: list[PairingReason] = []
     if one.shapes and one.shapes == other.shapes:
-        reasons.append({"code": "same_parameters", "count": one.shapes.total()})
+        reasons.append(SameParameters(one.shapes.total()))
     if one.module.type_name == other.module.type_name:
-        reasons.append({"code": "same_class", "name": one.module.type_name})
+        reasons.append(SameClass(one.module.type_name))
     inside = one.classes.total() - 1
     if inside == other.classes.total() - 1 > 0:
-        reasons.append({"code": "same_inside", "count": inside})
+        reasons.append(SameInside(inside))
     if one.place == other.place:
-        reasons.append({"code": "same_place"})
+        reasons.append(SamePlace())
     return tuple(reasons)
 
 

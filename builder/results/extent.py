@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from builder.reasons import Reason
+from builder.reasons import PrecisionSetting, Reason
 from builder.results.records import Count
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
@@ -81,7 +81,7 @@ def extent_of(connection: sqlite3.Connection, summary: Sequence[Reason]) -> Exte
 
     A file whose values lie in volumes has none of its own, and so no largest error.
     """
-    two_formats = any(reason["code"] == "precision_setting" for reason in summary)
+    two_formats = any(isinstance(reason, PrecisionSetting) for reason in summary)
     try:
         return Extent(_largest(connection), _formats(connection) if two_formats else None)
     except sqlite3.OperationalError:

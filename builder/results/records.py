@@ -13,9 +13,11 @@ from builder.claim import Evidence
 
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
 from builder.compare.forgiveness import LetPassBy as LetPassBy
-from builder.compare.told_apart import ErrorOf as ErrorOf
+from builder.finding_certainty import Certainty as Certainty
 from builder.judge.verdict import Verdict as Verdict
 from builder.match.tree import Kind as Kind
+from builder.reasons import ErrorOf as ErrorOf
+from builder.reasons import Reason as Reason
 from builder.work.plan import Side as Side
 from msprobe_core.format import Direction as Direction
 
@@ -26,8 +28,8 @@ Role: TypeAlias = Literal["input", "parameters", "parameters_grad", "output"]
 # JSON has no NaN and no infinity: they travel as "nan", "inf" and "-inf".
 Measure: TypeAlias = float | Literal["nan", "inf", "-inf"] | None
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-# A fact: `code` chooses the sentence in the reader's language, the rest fills it.
-Reason: TypeAlias = Annotated[
+# Why something is refused: `code` chooses the sentence in the reader's language, the rest fills it.
+Refusal: TypeAlias = Annotated[
     dict[str, str | float | bool | None],
     msgspec.Meta(
         extra_json_schema={"properties": {"code": {"type": "string"}}, "required": ["code"]}
@@ -316,6 +318,7 @@ class FindingPlace(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
 
+    `certainty` says how sure it is; None in files of earlier releases and of msprobe.
     `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
     `divergent` in the steps and ranks of its places; null where the build did not count them.
     """
@@ -333,6 +336,7 @@ class Finding(msgspec.Struct, frozen=True):
     places: list[FindingPlace] = []
     perhaps: Count | None = None
     divergent: Count | None = None
+    certainty: Certainty | None = None
 
 
 class Findings(msgspec.Struct, frozen=True):

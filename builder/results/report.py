@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,26 @@ import msgspec
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
-from builder.reasons import Reason, sentence
+from builder.finding_certainty import Certainty, certainty_told
+from builder.reasons import (
+    AxisFact,
+    Explained,
+    Fact,
+    GradientsScaled,
+    Heals,
+    Misplaced,
+    NothingComparable,
+    OnRanks,
+    OptimizerDiffers,
+    OtherAxis,
+    PartialUsed,
+    RankedFact,
+    Reason,
+    ReplicaDiffers,
+    UpdateAlone,
+    decode,
+    sentence,
+)
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
 from builder.results.opening import connect, format_of
@@ -23,7 +43,7 @@ from builder.results.shown_evidence import (
     evidence_of_file,
     stored_evidence,
 )
-from builder.results.stored_rows import reasons_of
+from builder.results.stored_rows import certainty_in
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
 from msprobe_core.format.bounded import parse_json
@@ -53,7 +73,8 @@ class Suspect:
     failed between them, and what the node is called there. `places` are where the same cause showed
     again: step, rank and node of each. `apart` is how far a value is off, the relative error that
     tables have, `explained` how much of it its inputs explain; None where no distance is known. It
-    `heals` where all that its step puts out agrees: another way to the same result.
+    `heals` where all that its step puts out agrees: another way to the same result. `certainty`
+    tells how sure it is; None in files of earlier releases.
 
     `propagated_to` divergent nodes go back to it, itself included if it diverges, and further ones
     `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
@@ -87,6 +108,12 @@ class Suspect:
     apart: float | None = None
     explained: float | None = None
     heals: bool = False
+    certainty: Certainty | None = None
+
+    @property
+    def sure(self) -> str:
+        """How sure it is, and why."""
+        return certainty_told(self.certainty)
 
     @property
     def reach(self) -> str | None:
@@ -178,8 +205,15 @@ class Diagnosis:
             "refusal": self.refusal,
             "claim": claim_facts(self.claim),
             "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
-            "findings": [{key: getattr(f, key) for key in keys} for f in self.named],
+            "findings": [_as_json(suspect, keys) for suspect in self.named],
         }
+
+
+def _as_json(suspect: Suspect, keys: Sequence[str]) -> dict[str, object]:
+    """A finding as documented; `certainty` with its sentence, null where the file has none."""
+    sure = suspect.certainty
+    facts = None if sure is None else {**msgspec.to_builtins(sure), "text": suspect.sure}
+    return {**{key: getattr(suspect, key) for key in keys}, "certainty": facts}
 
 
 def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
@@ -213,7 +247,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     graphs = connection.execute("SELECT * FROM graph ORDER BY step, rank, side").fetchall()
     problem = [g for g in graphs if g["side"] == "problem" and g["status"] == "ok"]
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
-    summary = reasons_of(meta.get("summary"))
+    summary = decode(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
     findings = _findings(connection, top)
     if any(one.divergent is None for one in findings):
@@ -237,7 +271,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         findings=findings,
         worst=max(worst, default=None),
         values=parse_json(meta["values"]) if "values" in meta else None,
-        comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
+        comparable=not any(isinstance(reason, NothingComparable) for reason in summary),
         evidence=stored_evidence(meta.get("evidence")),
         state=_state(graphs, lost),
         extent=extent_of(connection, summary) if max(worst, default=1.0) <= threshold else None,
@@ -322,7 +356,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         score=row["score"],
         input_score=row["input_score"],
         introduced=row["introduced"],
-        reasons=[sentence(reason) for reason in reasons_of(row["reasons"])],
+        reasons=[sentence(reason) for reason in decode(row["reasons"])],
         propagated_to=row["propagated_to"],
         perhaps=row["perhaps"] if "perhaps" in row.keys() else None,  # noqa: SIM118
         divergent=row["divergent"] if "divergent" in row.keys() else None,  # noqa: SIM118
@@ -332,7 +366,8 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         stack=row["stack_text"],
         places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
         path=_path(row["name"]),
-        **_place(reasons_of(row["reasons"])),
+        certainty=certainty_in(row["certainty"] if "certainty" in row.keys() else None),  # noqa: SIM118
+        **_place(decode(row["reasons"])),
     )
 
 
@@ -347,14 +382,14 @@ class _Place(TypedDict, total=False):
     origin: str
 
 
-_CHECKS = {
-    "replica_differs": "replica",
-    "misplaced": "order",
-    "gradients_scaled": "scale",
-    "other_axis": "group",
-    "partial_used": "partial used",
-    "update_alone": "update",
-    "optimizer": "update",
+_CHECKS: dict[type[Fact], str] = {
+    ReplicaDiffers: "replica",
+    Misplaced: "order",
+    GradientsScaled: "scale",
+    OtherAxis: "group",
+    PartialUsed: "partial used",
+    UpdateAlone: "update",
+    OptimizerDiffers: "update",
 }
 
 
@@ -362,19 +397,19 @@ def _place(reasons: list[Reason]) -> _Place:
     """Where a finding of merged ranks lies and how far it is off, as its reasons have it."""
     place: _Place = {}
     for reason in reversed(reasons):
-        if reason["code"] == "explained":
-            place["apart"] = float(str(reason["apart"]))
-            place["explained"] = float(str(reason["explained"]))
-        if reason["code"] == "heals":
+        if isinstance(reason, Explained):
+            place["apart"] = reason.apart
+            place["explained"] = reason.explained
+        if isinstance(reason, Heals):
             place["heals"] = True
-        if "ranks" in reason:
-            place["ranks"] = tuple(map(int, str(reason["ranks"]).split(", ")))
-            place["coordinates"] = str(reason["coordinates"])
-        if "axis" in reason:
-            place["axis"] = str(reason["axis"])
-        if reason.get("origin"):
-            place["origin"] = str(reason["origin"])
-        check = _CHECKS.get(str(reason["code"]))
+        if isinstance(reason, RankedFact):
+            place["ranks"] = tuple(map(int, reason.ranks.split(", ")))
+            place["coordinates"] = reason.coordinates
+        if isinstance(reason, AxisFact):
+            place["axis"] = reason.axis
+        if isinstance(reason, OnRanks) and reason.origin:
+            place["origin"] = reason.origin
+        check = _CHECKS.get(type(reason))
         if check is not None:
             place["check"] = check
     return place

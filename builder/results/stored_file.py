@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import Engine, Row, Select, case, inspect, literal, null, select
 
 from builder.match.manual_file import MappedPair
+from builder.reasons import decode
 from builder.results.cache import Cache
 from builder.results.engine import open_engine
 from builder.results.manual.patches import GraphChange
@@ -20,7 +21,7 @@ from builder.results.records import Side, Summary
 from builder.results.schema import graph, meta
 from builder.results.shown_evidence import stored_evidence
 from builder.results.side_nodes import SideNodes
-from builder.results.stored_rows import object_of, pair_of, reasons_of
+from builder.results.stored_rows import object_of, pair_of
 from builder.results.volumes import Volume, Volumes
 
 _MOST_PAIRS = 2  # per file: rows are asked for first, then what lists and searches read
@@ -134,7 +135,7 @@ class StoredFile:
             problem=meta.get("problem", ""),
             benchmark=meta.get("benchmark"),
             overflow_checked=bool(self.options.get("overflow_check")),
-            summary=reasons_of(meta.get("summary")),
+            summary=decode(meta.get("summary")),
             pairs=[pair_of(rows, changes) for rows in self.pairs.values()],
             evidence=stored_evidence(meta.get("evidence")),
         )

@@ -8,6 +8,8 @@ from typing import Any, cast
 import msgspec
 from sqlalchemy import Connection, Row, select
 
+from builder.finding_certainty import Certainty
+from builder.reasons import MeasureTaken, decode
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
@@ -19,7 +21,6 @@ from builder.results.records import (
     Measure,
     Node,
     Pair,
-    Reason,
     Side,
     Status,
     ValuePair,
@@ -32,9 +33,9 @@ def with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePai
     """Put what extensions measured beside the measures of each value."""
     added: dict[str, dict[str, Measure]] = {}
     for reason in problem.reasons if problem is not None else ():
-        if reason["code"] == "measure":
-            number = cast("Measure", reason["number"])
-            added.setdefault(str(reason["value"]), {})[str(reason["name"])] = number
+        if isinstance(reason, MeasureTaken):
+            number = cast("Measure", reason.number)
+            added.setdefault(reason.value, {})[reason.name] = number
     if not added:
         return pairs
     return [
@@ -49,7 +50,7 @@ def node_of(row: Row[Any], sides: dict[int, Side]) -> Node:
     """A row of the table `node` as a record."""
     id_, graph_id, *cells, reasons = tuple(row)
     cells[9] = bool(cells[9])
-    fields: list[Any] = [id_, graph_id, sides.get(graph_id), *cells, reasons_of(reasons)]
+    fields: list[Any] = [id_, graph_id, sides.get(graph_id), *cells, decode(reasons)]
     return Node(*fields)
 
 
@@ -118,11 +119,12 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
         score=row.score,
         input_score=row.input_score,
         introduced=row.introduced,
-        reasons=reasons_of(row.reasons),
+        reasons=decode(row.reasons),
         propagated_to=row.propagated_to,
         places=_places(row.places),
         perhaps=row.perhaps,
         divergent=row.divergent,
+        certainty=certainty_in(row.certainty),
     )
 
 
@@ -167,15 +169,12 @@ def partners_of(
     ]
 
 
-def reasons_of(text: str | None) -> list[Reason]:
-    """The reasons in a cell; what cannot be read becomes one that says so."""
-    if not text:
-        return []
+def certainty_in(text: str | None) -> Certainty | None:
+    """The certainty in a cell; None where there is none, or one of a newer release."""
     try:
-        listed = parse_json(text)
-        return [dict(reason) for reason in listed if reason["code"]]
-    except (ValueError, TypeError, KeyError):
-        return [{"code": "unreadable_reasons", "text": str(text)[:200]}]
+        return None if text is None else msgspec.json.decode(text, type=Certainty)
+    except msgspec.MsgspecError:
+        return None
 
 
 def object_of(text: str | None) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from builder.claim import Claim, Evidence
 from builder.diagnosis.communication import Link
 from builder.dump.sources import find_sources
 from builder.errors import InputError, OutputError
+from builder.finding_certainty import certainty_of
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
-from builder.reasons import Reason
+from builder.reasons import NothingComparable, OnlyIn, PrecisionSetting, Reason, encode
 from builder.run.executor import LocalProcesses, Watch
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
@@ -254,17 +255,14 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
     said: list[Reason] = [*plan.notes]
     precision = next((o.precision for o in outcomes if o.precision is not None), None)
     if precision is not None and precision[0] != precision[1]:
-        ours, theirs = precision
-        said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
+        said.append(PrecisionSetting(*precision))
     said += notes_on(outcomes)
     said += rated_errors(outcomes)
     said += decided_ties(outcomes)
     said += merged_summary(outcomes)
-    for missing in plan.missing:
-        place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}
-        said.append({**place, "side": missing.side})
+    said += [OnlyIn(missing.step, missing.rank, missing.side) for missing in plan.missing]
     if comparison and not any(outcome.compared for outcome in outcomes):
-        said.append({"code": "nothing_comparable"})
+        said.append(NothingComparable())
     return said
 
 
@@ -276,9 +274,14 @@ def _meta(request: Request, mode: str, summary: list[Reason]) -> dict[str, objec
         "task": mode,
         "options": json.dumps(asdict(request.options), default=str),
         "problem": request.problem,
-        "summary": summary,
+        "summary": encode(summary) or "[]",
     }
     return facts if request.benchmark is None else {**facts, "benchmark": request.benchmark}
+
+
+def _certainty(finding: StoredFinding, *, behind: bool) -> str:
+    said = certainty_of(finding.reasons, finding.basis, behind=behind)
+    return msgspec.json.encode(said).decode()
 
 
 def tool_version() -> str:
@@ -308,11 +311,12 @@ def _write_whole(
                 finding.score,
                 finding.input_score,
                 finding.introduced,
-                json.dumps(finding.reasons, ensure_ascii=False),
+                encode(finding.reasons) or "[]",
                 finding.propagated_to,
                 json.dumps([asdict(place) for place in finding.places]),
                 finding.perhaps,
                 finding.divergent,
+                _certainty(finding, behind=number > 1),
             )
             for number, finding in enumerate(findings, 1)
         ]

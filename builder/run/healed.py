@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
+from builder.reasons import Heals
 from builder.run.rewritten import is_rewritten
 from builder.work.outcome import PairOutcome, StoredFinding
 
@@ -22,7 +23,7 @@ def with_healed(
     left = _last_that_stays(listed, outcomes)
     stays = [f for f in listed if f.step <= left and not f.heals_by_itself]
     heals = [f for f in listed if f.step > left or f.heals_by_itself]
-    return stays + [replace(f, reasons=[*f.reasons, {"code": "heals"}]) for f in heals]
+    return stays + [replace(f, reasons=[*f.reasons, Heals()]) for f in heals]
 
 
 def _last_that_stays(listed: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> float:

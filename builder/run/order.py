@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
+from builder.reasons import BatchDiffers, OptimizerDiffers, RowsDiffer, UnrecordedDiffers
 from builder.run.healed import with_healed
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.work.outcome import PairOutcome, StoredFinding
@@ -173,7 +174,7 @@ def _sides(outcomes: Sequence[PairOutcome]) -> int:
 
 
 def _place(discord: Discord) -> tuple[object, ...]:
-    return (discord.rank, discord.message.name, discord.reason["code"])
+    return (discord.rank, discord.message.name, type(discord.reason))
 
 
 def _finding(step: int, graph: int, discord: Discord) -> StoredFinding:
@@ -242,8 +243,8 @@ def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
 
 
 def _is_fed(finding: StoredFinding) -> bool:
-    codes = {"batch_differs", "rows_differ", "unrecorded_differs"}
-    return any(reason["code"] in codes for reason in finding.reasons)
+    fed = (BatchDiffers, RowsDiffer, UnrecordedDiffers)
+    return any(isinstance(reason, fed) for reason in finding.reasons)
 
 
 def _is_inherited(finding: StoredFinding) -> bool:
@@ -261,8 +262,8 @@ def _is_one_update(listed: list[StoredFinding], finding: StoredFinding) -> bool:
     if not listed:
         return False
     last = listed[-1]
-    both = ([reason["code"] for reason in each.reasons] for each in (last, finding))
-    return last.step == finding.step and all("optimizer" in codes for codes in both)
+    both = (any(isinstance(r, OptimizerDiffers) for r in each.reasons) for each in (last, finding))
+    return last.step == finding.step and all(both)
 
 
 def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:
@@ -270,6 +271,4 @@ def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> Sto
         return finding
     if is_rewritten(finding):
         return finding
-    return replace(
-        finding, reasons=[*finding.reasons, {"code": "optimizer", "step": previous.step}]
-    )
+    return replace(finding, reasons=[*finding.reasons, OptimizerDiffers(previous.step)])

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeAlias
 
 from builder.flow.weights import handed_on
-from builder.reasons import Reason, same_of
+from builder.reasons import Reason, Rewritten, RewrittenOn, RewrittenThere, same_of
 from builder.work.outcome import PairOutcome, Reader, StoredFinding
 
-_CODES = ("rewritten", "rewritten_on", "rewritten_there")
+_Rewriting: TypeAlias = Rewritten | RewrittenOn | RewrittenThere
 
 
 def is_rewritten(finding: StoredFinding) -> bool:
     """Whether a finding says that weights are not what the step before left."""
-    return any(reason["code"] in _CODES for reason in finding.reasons)
+    return any(isinstance(reason, _Rewriting) for reason in finding.reasons)
 
 
 def with_rewritten(outcomes: Sequence[PairOutcome]) -> list[PairOutcome]:
@@ -44,18 +45,14 @@ def _told(previous: PairOutcome, outcome: PairOutcome) -> PairOutcome:
     return replace(outcome, findings=_added(outcome, readers, reason))
 
 
-def _reason(step: int, ranks: list[int] | None, coordinates: Mapping[int, str]) -> Reason:
+def _reason(step: int, ranks: list[int] | None, coordinates: Mapping[int, str]) -> _Rewriting:
     """What is said of weights that the problem run has rewritten, on some ranks, or the other."""
     if ranks is None:
-        return {"code": "rewritten_there", "step": step}
+        return RewrittenThere(step)
     if not coordinates:
-        return {"code": "rewritten", "step": step}
-    return {
-        "code": "rewritten_on",
-        "step": step,
-        "ranks": ", ".join(map(str, ranks)),
-        "coordinates": "; ".join(coordinates[rank] for rank in ranks),
-    }
+        return Rewritten(step)
+    where = "; ".join(coordinates[rank] for rank in ranks)
+    return RewrittenOn(step, ", ".join(map(str, ranks)), where)
 
 
 def _added(

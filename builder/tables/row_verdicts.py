@@ -16,10 +16,27 @@ from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
 from builder.diagnosis.finding import BEGINS_BEFORE, Finding
 from builder.dump.joined_tensors import JoinedTensor
-from builder.judge.verdict import NOTES, Judgement, Verdict
+from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
-from builder.reasons import Reason, sentence
+from builder.reasons import (
+    AttributeDiffers,
+    ChecksumDiffers,
+    CosineDrops,
+    FuzzyGuess,
+    MeasureTaken,
+    NonfiniteHere,
+    NormErrorAppears,
+    NormErrorGrows,
+    ParameterUnmatched,
+    Reason,
+    Surplus,
+    ThousandthDrops,
+    UnlikeAttributes,
+    ValueNote,
+    sentence,
+    value_of,
+)
 from builder.tables.cells import holds_zeros
 from builder.tables.row_order import NULL, Call, Place
 from builder.work.pair import PairResult
@@ -31,20 +48,20 @@ _PARAMETER = "warning: The parameter of NPU does not match the bench."
 _NO_MEASURE = "warning: NPU and Bench have no measure in common."
 _LEAP = "warning: The norm relative error of output is 10 times that of input."
 # The sentences that mindstudio-probe writes for the rules that both tools have.
-_MESSAGES: dict[str, tuple[str, ...]] = {
-    "nonfinite_here": ("error: There is nan/inf/-inf in the maximum or minimum value of NPU.",),
-    "norm_error_appears": ("error: The NormRelativeErr of output is greater than 0.5.", _LEAP),
-    "norm_error_grows": (_LEAP,),
-    "thousandth_drops": (
+_MESSAGES: dict[type[Reason], tuple[str, ...]] = {
+    NonfiniteHere: ("error: There is nan/inf/-inf in the maximum or minimum value of NPU.",),
+    NormErrorAppears: ("error: The NormRelativeErr of output is greater than 0.5.", _LEAP),
+    NormErrorGrows: (_LEAP,),
+    ThousandthDrops: (
         "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.",
     ),
-    "cosine_drops": (
+    CosineDrops: (
         "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1",
     ),
-    "checksum_differs": ("error: The CRC-32 value of NPU differs from that of the bench.",),
-    "parameter_unmatched": (_PARAMETER,),
+    ChecksumDiffers: ("error: The CRC-32 value of NPU differs from that of the bench.",),
+    ParameterUnmatched: (_PARAMETER,),
 }
-_RULES_OVER_INPUTS = ("norm_error_appears", "norm_error_grows", "thousandth_drops", "cosine_drops")
+_RULES_OVER_INPUTS = (NormErrorAppears, NormErrorGrows, ThousandthDrops, CosineDrops)
 _ATTRIBUTES = {
     "dtype": "error: The dtype of NPU and Bench are inconsistent.",
     "shape": "error: The shape of NPU and Bench are inconsistent.",
@@ -53,7 +70,7 @@ _ATTRIBUTES = {
 }
 # What a reader should know beside the rules stands among the reasons: it is no verdict on a value.
 # Of what one run alone has the row says itself which of them has it.
-_NO_MESSAGE = NOTES | {"measure", "surplus"}
+_NO_MESSAGE = (ValueNote, MeasureTaken, Surplus)
 _SIDES = ("NPU", "Bench")
 # Buffers that something else fills later hold whatever was there.
 _UNINITIALISED = ("empty", "new_empty")
@@ -88,13 +105,7 @@ class RowVerdicts:
         self._joined = trees[0].dump.joined, trees[1].dump.joined
         self._multiplies = any(self._joined)  # asked once, not at every row
         self._fuzzy = {
-            node: sentence(
-                {
-                    "code": "fuzzy_guess",
-                    "partner": comparison.matching.partner[node].name,
-                    "score": score,
-                }
-            )
+            node: sentence(FuzzyGuess(comparison.matching.partner[node].name, score))
             for node, score in comparison.matching.guess.items()
         }
 
@@ -110,7 +121,7 @@ class RowVerdicts:
         messages, reasons = self._spoken(call, place)
         if self._apart is not None and self._holds_tensors(place):
             reasons.append(sentence(self._apart))
-            if self._apart["code"] == "unlike_attributes":
+            if isinstance(self._apart, UnlikeAttributes):
                 messages.append(_NO_MEASURE)
         if self._multiplies:
             reasons += self._products(place)
@@ -142,14 +153,14 @@ class RowVerdicts:
         shaped = place.problem >= 0 and self._comparison.records[0][place.row].type == "torch.Size"
         messages = []
         for level, reason in said:
-            if reason["code"] == "attribute_differs":
-                attribute = str(reason["attribute"])
-                if attribute in attributes:
-                    messages.append(_ATTRIBUTES["shape" if shaped else attribute])
-            elif self._is_beside_the_point(str(reason["code"]), call.problem, place.row):
+            if isinstance(reason, AttributeDiffers):
+                if reason.attribute in attributes:
+                    messages.append(_ATTRIBUTES["shape" if shaped else reason.attribute])
+            elif self._is_beside_the_point(reason, call.problem, place.row):
                 continue
-            elif reason["code"] not in _NO_MESSAGE:
-                messages += _MESSAGES.get(str(reason["code"]), (f"{level}: {sentence(reason)}",))
+            elif not isinstance(reason, _NO_MESSAGE):
+                own = (f"{level}: {sentence(reason)}",)
+                messages += _MESSAGES.get(type(reason), own)
         return list(dict.fromkeys(messages)), [sentence(reason) for _, reason in said]
 
     def _holds_tensors(self, place: Place) -> bool:
@@ -169,11 +180,12 @@ class RowVerdicts:
                 said.append(f"compared as {' · '.join(factor for factor in factors if factor)}")
         return said
 
-    def _is_beside_the_point(self, code: str, node: TreeNode, row: int) -> bool:
+    def _is_beside_the_point(self, reason: Reason, node: TreeNode, row: int) -> bool:
         # A saved value has no inputs to be set against, and zeros have no cosine.
         ours, theirs = self._comparison.records
-        no_cosine = code == "cosine_drops" and holds_zeros(ours[row]) != holds_zeros(theirs[row])
-        return no_cosine or (node.entry is None and code in _RULES_OVER_INPUTS)
+        one_is_zero = holds_zeros(ours[row]) != holds_zeros(theirs[row])
+        no_cosine = isinstance(reason, CosineDrops) and one_is_zero
+        return no_cosine or (node.entry is None and isinstance(reason, _RULES_OVER_INPUTS))
 
     def _own(
         self, call: Call, place: Place, score: float | None, before: float, is_named: bool
@@ -222,8 +234,9 @@ def _by_value(
     by_value: defaultdict[tuple[int, str], list[tuple[Verdict, Reason]]] = defaultdict(list)
     for order, judgement in judgements.items():
         for reason in judgement.reasons:
-            if "value" in reason:
-                by_value[order, str(reason["value"])].append((judgement.verdict, reason))
+            value = value_of(reason)
+            if value is not None:
+                by_value[order, value].append((judgement.verdict, reason))
     return by_value
 
 

@@ -11,6 +11,7 @@ from builder.dump.reader import Dump, read_stacks
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS, value_name
+from builder.reasons import MeasureTaken
 from builder.tables.cells import (
     NO_PARTNER,
     UNSUPPORTED,
@@ -224,8 +225,7 @@ def _extension_measures(result: PairResult) -> dict[tuple[int, str], dict[str, C
     measures: dict[tuple[int, str], dict[str, Cell]] = {}
     for order, judgement in result.judgements.items():
         for reason in judgement.reasons:
-            if reason["code"] == "measure":
-                cells = measures.setdefault((order, str(reason["value"])), {})
-                number = reason["number"]
-                cells[str(reason["name"])] = number if number is not None else UNSUPPORTED
+            if isinstance(reason, MeasureTaken):
+                cells = measures.setdefault((order, reason.value), {})
+                cells[reason.name] = reason.number if reason.number is not None else UNSUPPORTED
     return measures

@@ -13,10 +13,9 @@ from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
 from builder.compare.statistics import relative_error
 from builder.match.value_pairing import SURPLUS
+from builder.reasons import UnlikeAttributes, UnlikeNames
 
 Rows = NDArray[np.bool_]
-# Where dumps have no measure of a tensor in common, arguments alone would be compared.
-_NO_COMMON_MEASURE = ("unlike_attributes", "unlike_names")
 
 
 def pair_evidence(
@@ -32,7 +31,8 @@ def pair_evidence(
     """
     dumps = (comparison.matching.problem.dump, comparison.matching.benchmark.dump)
     apart = unlike(*dumps)
-    if apart is not None and apart["code"] in _NO_COMMON_MEASURE:
+    # Where dumps have no measure of a tensor in common, arguments alone would be compared.
+    if isinstance(apart, UnlikeAttributes | UnlikeNames):
         return Evidence(differences=tuple(each for each in told if each.count))
     rows = _Rows(comparison, set_aside)
     kinds = rows.kinds()

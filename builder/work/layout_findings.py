@@ -19,13 +19,28 @@ from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.resolve import Conflict
 from builder.ranks.layout.coordinates import RunLayout
 from builder.ranks.layout.names import without_wrappers
-from builder.reasons import Reason
+from builder.reasons import (
+    Conflict as ToldConflict,
+)
+from builder.reasons import (
+    GradientsScaled,
+    Misplaced,
+    NotReduced,
+    OnRanks,
+    OtherAxis,
+    PartialUsed,
+    Reason,
+    ReplicaDiffers,
+    RowsDiffer,
+    ShardDiffers,
+    UpdateAlone,
+    UpdatesDiffer,
+)
 from builder.work.merged import MergedMatch
 from builder.work.shared_causes import one_finding_a_cause
 
 # What is said of ranks that do not hold the same, and what may be added to that.
-_CONFLICTS = ("replica_differs", "misplaced")
-_RANKS = (*_CONFLICTS, "not_reduced")
+_OF_CONFLICTS = (ReplicaDiffers, Misplaced, NotReduced)
 
 
 def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
@@ -82,14 +97,13 @@ def _with_other_rows(
         return findings
     layout = merged.problem.layout
     ranks = [r for r, place in layout.places.items() if place.at.get("dp", 0) in rows.replicas]
-    reason: Reason = {
-        "code": "rows_differ",
-        "value": f"input.{rows.key}",
-        "count": rows.count,
-        "total": rows.total,
-        "ranks": ", ".join(map(str, sorted(ranks))),
-        "coordinates": layout.describe_all(sorted(ranks)),
-    }
+    reason = RowsDiffer(
+        value=f"input.{rows.key}",
+        count=rows.count,
+        total=rows.total,
+        ranks=", ".join(map(str, sorted(ranks))),
+        coordinates=layout.describe_all(sorted(ranks)),
+    )
     kept = [finding for finding in findings if _is_conflict(finding)]
     behind = [finding for finding in findings if not _is_conflict(finding)]
     fed = Finding("input_differs", node, "problem", node.exec_order, [reason], score=1.0)
@@ -117,7 +131,7 @@ def _of_other_axes(comparison: Comparison, values: RunValues) -> list[Finding]:
             by_name[finding.node],
             "problem",
             by_name[finding.node].exec_order,
-            [{"code": "other_axis", "text": finding.text}],
+            [OtherAxis(finding.text)],
             score=1.0,
         )
         for finding in check_groups(0, values)
@@ -132,7 +146,7 @@ def _explain_sums(findings: list[Finding], values: RunValues) -> None:
         return
     for found in check_sums(0, values):
         if found.node in by_name:
-            by_name[found.node].reasons.append({"code": "partial_used", "text": found.text})
+            by_name[found.node].reasons.append(PartialUsed(found.text))
 
 
 def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
@@ -144,7 +158,7 @@ def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
         scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
         read = [scores.get(key, np.nan) for key in ("input.gradient", "parameters.value")]
         if all(score <= THRESHOLD for score in read) and scores.get("output.value", 0) > THRESHOLD:
-            finding.reasons.append({"code": "update_alone"})
+            finding.reasons.append(UpdateAlone())
 
 
 def _next_to(node: TreeNode) -> list[int]:
@@ -158,7 +172,7 @@ def _reads_conflict(node: TreeNode, of_parameters: set[str]) -> bool:
 
 
 def _is_conflict(finding: Finding) -> bool:
-    return any(reason["code"] in _CONFLICTS for reason in finding.reasons)
+    return any(isinstance(reason, ToldConflict) for reason in finding.reasons)
 
 
 def _without_followers(findings: list[Finding]) -> list[Finding]:
@@ -170,10 +184,10 @@ def _without_followers(findings: list[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     first: dict[object, Finding] = {}
     for finding in findings:
-        said = [reason for reason in finding.reasons if reason["code"] in _CONFLICTS]
-        is_conflict = bool(said) and all(r["code"] in _RANKS for r in finding.reasons)
-        axis = said[0].get("axis") if said else None
-        is_read = bool(said) and said[0].get("value") == "input.gradient"
+        said = [reason for reason in finding.reasons if isinstance(reason, ToldConflict)]
+        is_conflict = bool(said) and all(isinstance(r, _OF_CONFLICTS) for r in finding.reasons)
+        axis = said[0].axis if said else None
+        is_read = bool(said) and said[0].value == "input.gradient"
         cause = None
         if kept and is_conflict and finding.kind == "introduced":
             cause = kept[0]
@@ -202,9 +216,9 @@ def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[F
     alike = 2 * (np.abs(factors / common - 1.0) <= rounding).sum() > factors.size
     first = named[0]
     if alike and abs(common - 1.0) > rounding:
-        first.reasons.insert(0, {"code": "gradients_scaled", "factor": common})
+        first.reasons.insert(0, GradientsScaled(common))
     else:
-        first.reasons.insert(0, {"code": "updates_differ", "count": len(named)})
+        first.reasons.insert(0, UpdatesDiffer(len(named)))
     first.propagated_to += len(named) - 1
     rest = set(map(id, named[1:]))
     return [finding for finding in findings if id(finding) not in rest]
@@ -227,18 +241,11 @@ def _gradient_factors(comparison: Comparison) -> tuple[Floats, float]:
 
 
 def _reasons(conflict: Conflict, layout: RunLayout) -> list[Reason]:
-    said: Reason = {
-        "code": "replica_differs",
-        "value": conflict.key,
-        "axis": conflict.axis,
-        "ranks": ", ".join(map(str, conflict.ranks)),
-        "coordinates": layout.describe_all(conflict.ranks),
-        "error": conflict.error,
-    }
-    if conflict.order is not None:
-        said |= {"code": "misplaced", "order": conflict.order}
-    summed: Reason = {"code": "not_reduced", "axis": conflict.axis}
-    return [said, summed] if conflict.adds_up else [said]
+    ranks, where = ", ".join(map(str, conflict.ranks)), layout.describe_all(conflict.ranks)
+    facts = (conflict.key, conflict.axis, ranks, where, conflict.error)
+    order = conflict.order
+    said = ReplicaDiffers(*facts) if order is None else Misplaced(*facts, order)
+    return [said, NotReduced(conflict.axis)] if conflict.adds_up else [said]
 
 
 def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) -> list[Reason]:
@@ -253,18 +260,17 @@ def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) ->
         if ranks:
             where = run.layout.describe_all(ranks)
             listed = ", ".join(map(str, ranks))
-            reasons.append({"code": "shard_differs", "ranks": listed, "coordinates": where})
+            reasons.append(ShardDiffers(listed, where))
     first = origin[min(origin)]
     there = f"; there: {first}" if first != finding.node.name else ""
     return [
         *reasons,
-        {
-            "code": "on_ranks",
-            "ranks": ", ".join(map(str, sorted(origin))),
-            "coordinates": run.layout.describe_all(sorted(origin)),
-            "there": there,
-            "origin": first,
-        },
+        OnRanks(
+            ranks=", ".join(map(str, sorted(origin))),
+            coordinates=run.layout.describe_all(sorted(origin)),
+            there=there,
+            origin=first,
+        ),
     ]
 
 

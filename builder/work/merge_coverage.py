@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from builder.reasons import Reason
+from builder.reasons import Merged, MergedLittle, MergedValues, Reason
 from builder.work.outcome import PairOutcome
 
 
@@ -16,21 +16,20 @@ def merged_summary(outcomes: Sequence[PairOutcome]) -> list[Reason]:
     if layouts is None:
         return []
     values, aside = _totals(outcomes)
-    said: list[Reason] = [{"code": "merged", "problem": layouts[0], "benchmark": layouts[1]}]
+    said: list[Reason] = [Merged(*layouts)]
     total = values["compared"] + sum(aside.values())
     if values["compared"] * 2 < total:
-        said.append({"code": "merged_little", "compared": values["compared"], "total": total})
+        said.append(MergedLittle(values["compared"], total))
     listed = ", ".join(f"{reason}: {count}" for reason, count in aside.most_common())
     return [
         *said,
-        {
-            "code": "merged_values",
-            "compared": values["compared"],
-            "bounded": values["bounded"],
-            "assumed": values["assumed"],
-            "set_aside": sum(aside.values()),
-            "reasons": listed or "none",
-        },
+        MergedValues(
+            compared=values["compared"],
+            bounded=values["bounded"],
+            assumed=values["assumed"],
+            set_aside=sum(aside.values()),
+            reasons=listed or "none",
+        ),
     ]
 
 

@@ -16,7 +16,7 @@ from builder.ranks.layout.coordinates import (
     replica_layout,
 )
 from builder.ranks.merge_options import MergeOptions
-from builder.reasons import Reason
+from builder.reasons import NotMerged, Reason
 from builder.work.accumulation import divides_batch
 from builder.work.options import BuildOptions
 from builder.work.plan import Missing, PairPlan, Plan, plan_pairs
@@ -65,7 +65,7 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
         if merging.merge == "require":
             raise
         plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
-        return replace(plan, notes=(*plan.notes, {"code": "not_merged", "why": error.message}))
+        return replace(plan, notes=(*plan.notes, NotMerged(error.message)))
 
 
 def _why_in_pairs(
@@ -78,7 +78,7 @@ def _why_in_pairs(
     if ours == theirs:
         return ()
     why = f"{ours} ranks against {theirs}, and not all dumps say where their ranks stand"
-    return ({"code": "not_merged", "why": f"{why} (--rank_size, --tp and --pp do)"},)
+    return (NotMerged(f"{why} (--rank_size, --tp and --pp do)"),)
 
 
 def plan_merged(

@@ -9,8 +9,17 @@ from builder.claim import NO_EVIDENCE, Claim, Counted, Evidence, claim, together
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
 from builder.diagnosis.end_results import MOST, NONE_APART, EndsApart
+from builder.finding_certainty import Basis
 from builder.flow.weights import WeightPrints
-from builder.reasons import Reason
+from builder.reasons import (
+    FilesBroken,
+    Heals,
+    RatedError,
+    Reason,
+    RulesUnfit,
+    Ties,
+    UntoldChoices,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +27,8 @@ class StoredFinding:
     """A finding by its node's id, as it travels between processes.
 
     `line` is where its node was called from, `kinds` are those of its change that nodes of the same
-    cause share, `places` are those where the same cause showed. `propagated_to` are nodes that it
+    cause share, `places` are those where the same cause showed, `basis` is what it rests on.
+    `propagated_to` are nodes that it
     explains in its pair; once all pairs are in, the divergent ones that go back to it over all
     places, with those that do so `perhaps` and all that are `divergent` there.
     """
@@ -43,11 +53,12 @@ class StoredFinding:
     kinds: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     heals_by_itself: bool = False
+    basis: Basis = "measured"
 
     @property
     def heals(self) -> bool:
         """Whether all that its step puts out agrees: another way to the same result."""
-        return any(reason["code"] == "heals" for reason in self.reasons)
+        return any(isinstance(reason, Heals) for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +183,10 @@ def place_gaps(
 def decided_ties(outcomes: Sequence[PairOutcome]) -> list[Reason]:
     """One note on all calls in which rounding decided what was picked, one where it may have."""
     names = [name for outcome in outcomes for name in outcome.ties]
-    said: list[Reason] = [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
+    said: list[Reason] = [Ties(names[0], len(names))] if names else []
     untold = [name for outcome in outcomes for name in outcome.untold]
     if untold:
-        said.append({"code": "untold_choices", "name": untold[0], "count": len(untold)})
+        said.append(UntoldChoices(untold[0], len(untold)))
     return said
 
 
@@ -189,7 +200,7 @@ def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     if not rated or any(outcome.findings for outcome in rated):
         return []
     count = sum(outcome.errors for outcome in rated)
-    return [{"code": "rated_error", "name": rated[0].first_error, "count": count}]
+    return [RatedError(rated[0].first_error, count)]
 
 
 def _is_explained(outcome: PairOutcome) -> bool:
@@ -221,10 +232,10 @@ def notes_on(outcomes: Sequence[PairOutcome]) -> list[Reason]:
     said = _unlike_dumps(done)
     unfit = [name for name in (done[0].unfit if done else ()) if all(name in o.unfit for o in done)]
     if unfit:
-        said.append({"code": "rules_unfit", "names": ", ".join(unfit), "count": len(unfit)})
+        said.append(RulesUnfit(", ".join(unfit), len(unfit)))
     broken = [file for outcome in done for file in outcome.broken]
     if broken:
-        said.append({"code": "files_broken", "name": broken[0], "count": len(broken)})
+        said.append(FilesBroken(broken[0], len(broken)))
     return said
 
 

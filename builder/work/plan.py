@@ -9,7 +9,7 @@ from typing import Literal
 
 from builder.dump.sources import TAKEN, Source, SourceSet
 from builder.errors import InputError
-from builder.reasons import Reason
+from builder.reasons import NumberTaken, PlacedByNames, Reason
 from msprobe_core.format import DUMP_FILE
 
 Side = Literal["problem", "benchmark"]
@@ -99,7 +99,7 @@ class Plan:
 def plan_single(problem: SourceSet) -> Plan:
     """Every source becomes a graph of its own."""
     pairs = [PairPlan(s.step, s.rank, s.path, None) for s in problem.sources]
-    return _without_broken(pairs, (), _lost(problem), _notes(problem=problem))
+    return _without_broken(pairs, (), _lost(problem), _notes({"problem": problem}))
 
 
 def plan_pairs(
@@ -142,7 +142,7 @@ def plan_pairs(
             "pair them with --step-map or --rank-map",
         )
     lost = _lost(problem) | _lost(benchmark)
-    notes = _notes(problem=problem, benchmark=benchmark)
+    notes = _notes({"problem": problem, "benchmark": benchmark})
     return _without_broken(pairs, tuple(missing), lost, notes)
 
 
@@ -152,16 +152,16 @@ def _lost(dump: SourceSet) -> frozenset[Path]:
     return lost if len(lost) < len(dump.sources) else frozenset()
 
 
-def _notes(**sides: SourceSet) -> tuple[Reason, ...]:
+def _notes(sides: Mapping[Side, SourceSet]) -> tuple[Reason, ...]:
     """One note on each side of which some dump does not say where its calls stand, and one on each
     folder whose number another one has.
     """
     renumbered: list[Reason] = [
-        {"code": "number_taken", "side": side, "name": name, "number": number}
+        NumberTaken(side, name, number)
         for side, dump in sides.items()
         for name, number in _renumbered(dump).items()
     ]
-    return (*renumbered, *_placed_by_names(**sides))
+    return (*renumbered, *_placed_by_names(sides))
 
 
 def _renumbered(dump: SourceSet) -> dict[str, int]:
@@ -169,9 +169,9 @@ def _renumbered(dump: SourceSet) -> dict[str, int]:
     return steps | {s.path.name: s.rank for s in dump.sources if s.rank >= TAKEN}
 
 
-def _placed_by_names(**sides: SourceSet) -> tuple[Reason, ...]:
+def _placed_by_names(sides: Mapping[Side, SourceSet]) -> tuple[Reason, ...]:
     return tuple(
-        {"code": "placed_by_names", "side": side}
+        PlacedByNames(side)
         for side, dump in sides.items()
         if any(source.has_values and not source.has_places for source in dump.sources)
     )

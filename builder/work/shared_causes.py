@@ -16,7 +16,7 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.finding import Finding
 from builder.match.step_phases import phase_of
 from builder.ranks.joining.told import names_of
-from builder.reasons import same_of
+from builder.reasons import AxisFact, RankedFact, same_of, value_of
 from builder.work.merged import MergedMatch
 
 _GRADIENT = "input.gradient"
@@ -73,7 +73,8 @@ def _cause_of(finding: Finding, merged: MergedMatch) -> Hashable:
         return None
     # A module reads a parameter as its optimizer does.
     value = "parameters" if value.startswith("parameters.") else value
-    axis, ranks = (_said(finding, name) for name in ("axis", "ranks"))
+    axis = next((r.axis for r in finding.reasons if isinstance(r, AxisFact)), None)
+    ranks = next((r.ranks for r in finding.reasons if isinstance(r, RankedFact)), None)
     stage = tuple(sorted(merged.problem.origin.get(finding.node.name, ())))
     # Of replicas of a gradient nobody knows for sure which are off.
     return value, axis, ranks if axis is not None and value == "parameters" else stage
@@ -95,11 +96,4 @@ def _names_of(finding: Finding) -> set[str]:
 
 def _value_of(finding: Finding) -> str | None:
     """The key of the value that a finding is about: what its first reason names."""
-    value = _said(finding, "value")
-    return value if isinstance(value, str) else None
-
-
-def _said(finding: Finding, fact: str) -> Hashable:
-    found = (reason[fact] for reason in finding.reasons if fact in reason)
-    said = next(found, None)
-    return said if isinstance(said, Hashable) else None
+    return next((v for reason in finding.reasons if (v := value_of(reason)) is not None), None)

@@ -10,13 +10,14 @@ import numpy as np
 
 from builder.claim import Counted
 from builder.compare.comparison import Comparison
-from builder.compare.modes import mode_of, unlike
+from builder.compare.modes import Unlike, mode_of, unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.change_kinds import Sighting, kinds_of
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.end_results import EndsApart, ends_apart
 from builder.diagnosis.finding import Finding
+from builder.finding_certainty import basis_of
 from builder.flow.weights import (
     WeightPrints,
     Weights,
@@ -30,7 +31,7 @@ from builder.match.nodes import Matching, MatchRules
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
-from builder.reasons import Reason
+from builder.reasons import AttributeDiffers, TwoFrameworks, UnlikeAttributes, UnlikeNames
 from builder.work.evidence import pair_evidence
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
@@ -185,17 +186,16 @@ def _broken_files(comparison: Comparison) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, *(Path(file).name for file in told)]))
 
 
-def _two_frameworks(matching: Matching) -> Reason | None:
+def _two_frameworks(matching: Matching) -> TwoFrameworks | None:
     if not matching.across_frameworks:
         return None
-    sides = matching.problem.dump.framework, matching.benchmark.dump.framework
-    return {"code": "two_frameworks", "problem": sides[0], "benchmark": sides[1]}
+    return TwoFrameworks(matching.problem.dump.framework, matching.benchmark.dump.framework)
 
 
 def _differs_in_form(judgement: Judgement) -> bool:
     """Whether a node is rated error for what is no number: format, shape, an argument."""
-    codes = {reason["code"] for reason in judgement.reasons}
-    return judgement.verdict == "error" and "attribute_differs" in codes
+    differs = any(isinstance(reason, AttributeDiffers) for reason in judgement.reasons)
+    return judgement.verdict == "error" and differs
 
 
 def _is_of_other_kernel(node: TreeNode, judgement: Judgement) -> bool:
@@ -205,13 +205,13 @@ def _is_of_other_kernel(node: TreeNode, judgement: Judgement) -> bool:
     """
     if node.kind != "api" or node.direction != "backward":
         return False
-    told = [r for r in judgement.reasons if r["code"] == "attribute_differs"]
-    return all(r["attribute"] == "shape" and str(r["value"]).startswith("output.") for r in told)
+    told = [r for r in judgement.reasons if isinstance(r, AttributeDiffers)]
+    return all(r.attribute == "shape" and r.value.startswith("output.") for r in told)
 
 
-def _is_incomparable(apart: Reason | None) -> bool:
+def _is_incomparable(apart: Unlike | None) -> bool:
     """Whether the dumps have no measure of a tensor in common; arguments alone say too little."""
-    return apart is not None and apart["code"] in ("unlike_attributes", "unlike_names")
+    return isinstance(apart, UnlikeAttributes | UnlikeNames)
 
 
 class _MergedFacts(TypedDict, total=False):
@@ -295,6 +295,8 @@ def _stored(
     finding: Finding, result: PairResult, problem: Numbered, benchmark: Numbered
 ) -> StoredFinding:
     side = problem if finding.side == "problem" else benchmark
+    comparison = result.pair.comparison
+    is_guess = comparison is not None and finding.node in comparison.matching.guess
     return StoredFinding(
         step=result.pair.plan.step,
         rank=result.pair.plan.rank,
@@ -313,4 +315,5 @@ def _stored(
         line=source_line(side.tree, finding.node),
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,
+        basis=basis_of(finding.reasons, by_scores=result.walked.by_scores, is_guess=is_guess),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from builder.compare.comparison import Comparison
 from builder.judge.acc_check import SCORES
 from builder.match.tree import TreeNode
-from builder.reasons import Reason, encode
+from builder.reasons import FuzzyGuess, Reason, encode
 from builder.work.pair import ComparedPair, PairResult
 from builder.write.placement import Placed, last_below, worst_below
 
@@ -169,7 +169,7 @@ def _judged(
 def _guesses(comparison: Comparison) -> dict[TreeNode, Reason]:
     matching = comparison.matching
     return {
-        node: {"code": "fuzzy_guess", "partner": matching.partner[node].name, "score": score}
+        node: FuzzyGuess(matching.partner[node].name, score)
         for node, score in matching.guess.items()
     }
 

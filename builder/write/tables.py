@@ -166,6 +166,7 @@ FINDING = TableSpec(
         "places TEXT",  # JSON list of the same cause elsewhere: step, rank, node (its id), name
         "perhaps INTEGER",  # those that do so by a guess alone; null where nobody counted
         "divergent INTEGER",  # all that diverge in the steps and ranks of its places
+        "certainty TEXT",  # JSON: word, basis, behind; builder.finding_certainty
     ),
 )
 
@@ -277,7 +278,7 @@ IDS: dict[str, dict[str, str]] = {
 LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten", "let_pass"),
-    "finding": ("places", "perhaps", "divergent"),
+    "finding": ("places", "perhaps", "divergent", "certainty"),
     "graph": ("begins",),
 }
 

@@ -91,13 +91,13 @@ def _explain(options: argparse.Namespace) -> Exit:
 def _reasons(database: Path, finding: int | None) -> list[str]:
     """Why a finding is one; none without one."""
     from builder import diagnose
-    from builder.reasons import sentence
+    from builder.reasons import MsprobeError, sentence
     from builder.results.opening import format_of
 
     if finding is None:
         return []
     if format_of(database) == "msprobe":
-        return [sentence({"code": "msprobe_error"})]
+        return [sentence(MsprobeError())]
     diagnosis = diagnose(database, finding)
     return [diagnosis.refusal] if diagnosis.refusal else diagnosis.findings[-1].reasons
 
@@ -223,6 +223,7 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
     if suspect.inside is not None:
         lines.append(f"   inside {suspect.inside}")
     lines += [f"   {reason}" for reason in suspect.reasons]
+    lines.append(f"   {suspect.sure}")
     if suspect.places:
         count = len(suspect.places)
         lines.append(f"   in {count} more place{'s' * (count != 1)}: {_places(suspect)}")

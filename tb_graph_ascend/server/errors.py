@@ -19,8 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from builder.errors import BuilderError, ExpressionError, UnknownNodeError
-from builder.reasons import Reason
 from builder.results.opening import ran_too_long
+from builder.results.records import Refusal
 from tb_graph_ascend.server.answers import json_response
 from tb_graph_ascend.server.messages import Failure
 
@@ -89,7 +89,7 @@ def install(app: Flask) -> None:
 
 
 def failure(
-    status: int, error: str, hint: str | None = None, reason: Reason | None = None
+    status: int, error: str, hint: str | None = None, reason: Refusal | None = None
 ) -> Response:
     """An answer that says what failed, in one line."""
     return json_response(Failure(" ".join(error.split()), hint, reason), status)

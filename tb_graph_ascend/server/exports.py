@@ -9,8 +9,9 @@ import msgspec
 from flask import Response, request
 
 from builder.claim_words import Language
+from builder.finding_certainty import certainty_told
 from builder.match.manual_file import MappedPair
-from builder.reasons import sentence
+from builder.reasons import Reason, sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
 from builder.tables.sheets import csv_text
 from tb_graph_ascend.server.answers import encoded
@@ -65,6 +66,7 @@ def resource(place: Workplace) -> Resource:
                 **msgspec.structs.asdict(finding),
                 "node": finding.node.name,
                 "reasons": _sentences(finding.reasons),
+                "certainty": certainty_told(finding.certainty),
             }
             for finding in suspects
         ]
@@ -219,16 +221,8 @@ def _value_row(pair: ValuePair) -> Row:
     return row | pair.measures | {"differs": ", ".join(pair.differs)}
 
 
-def _sentences(reasons: Iterable[dict[str, Any]]) -> str:
-    return "; ".join(_sentence(reason) for reason in reasons)
-
-
-def _sentence(reason: dict[str, Any]) -> str:
-    try:
-        return sentence(reason)
-    except (KeyError, ValueError, TypeError):
-        # A file made by hand may lack what the sentence needs.
-        return msgspec.json.encode(reason).decode()
+def _sentences(reasons: Iterable[Reason]) -> str:
+    return "; ".join(sentence(reason) for reason in reasons)
 
 
 def _download(name: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:

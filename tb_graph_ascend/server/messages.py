@@ -10,7 +10,8 @@ from typing import Annotated
 import msgspec
 
 from builder.match.manual_file import MappedPair
-from builder.results.records import Count, Node, Reason, Summary
+from builder.reasons import PairingReason
+from builder.results.records import Count, Node, Refusal, Summary
 from tb_graph_ascend.view.answer import Answer, Since
 
 
@@ -19,7 +20,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
     error: str
     hint: str | None
-    reason: Reason | None = None
+    reason: Refusal | None = None
 
 
 class DatabaseEntry(msgspec.Struct, frozen=True):
@@ -132,7 +133,7 @@ class Refused(msgspec.Struct, frozen=True):
 
     problem: str
     benchmark: str | None
-    reason: Reason
+    reason: Refusal
 
 
 class MappingResult(msgspec.Struct, frozen=True):
@@ -200,7 +201,7 @@ class Proposal(msgspec.Struct, frozen=True):
     problem: Node
     benchmark: Node
     names: tuple[str, str]
-    reasons: list[Reason]
+    reasons: list[PairingReason]
     places: Count
     pairs: list[MappedPair]
 

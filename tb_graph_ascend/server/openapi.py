@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
+from builder.reasons import Reason
 from tb_graph_ascend.server.messages import Failure
 from tb_graph_ascend.server.resource import NoQuery, Route
 
@@ -25,6 +26,9 @@ _STATUSES = {
     422: "The file cannot be used.",
 }
 Json = dict[str, Any]
+
+# They say themselves what is left out.
+_REASONS = frozenset(reason.__name__ for reason in get_args(Reason))
 
 
 def document(routes: Sequence[Route], version: str) -> Json:
@@ -48,10 +52,11 @@ def document(routes: Sequence[Route], version: str) -> Json:
 
 
 def _require_what_is_sent(routes: Sequence[Route], components: Json) -> None:
-    # A default is what a request may leave out; an answer is sent with all of its fields.
+    # A default is what a request may leave out; an answer is sent with all of its fields, but for
+    # those of a reason that are unset, of which its schema tells no default.
     taken = _reached((r.body.__name__ for r in routes if r.body is not None), components)
     for name in _reached((r.answer.__name__ for r in routes if r.answer is not None), components):
-        if name not in taken:
+        if name not in taken and name not in _REASONS:
             components[name]["required"] = list(components[name]["properties"])
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row
 from builder.compare.score import Tolerance
 from builder.match.manual_file import MappedPair
 from builder.match.nodes import MatchRules, match_trees
+from builder.reasons import decode
 from builder.results.database import ResultDatabase
 from builder.results.dump_files import without_unsafe_files
 from builder.results.manual.measured_pair import MeasuredPair, MeasuredValue, measure_pair
@@ -27,8 +28,7 @@ from builder.results.manual.stored_nodes import (
     stored_nodes,
     subtree_size,
 )
-from builder.results.records import Reason
-from builder.results.stored_rows import reasons_of
+from builder.results.records import Refusal
 from tb_graph_ascend.server.messages import Refused
 
 # Measuring takes half a millisecond per pair; above this a new build is the better way.
@@ -117,7 +117,7 @@ class _Application:
             if row.kind == "collection":
                 continue
             if partner is None:
-                reason: Reason = {"code": matching.reason.get(node, "absent").partition(":")[0]}
+                reason: Refusal = {"code": matching.reason.get(node, "absent").partition(":")[0]}
                 self._refuse(index, row.name, None, reason)
                 continue
             other = theirs.rows[partner]
@@ -129,7 +129,7 @@ class _Application:
             else:
                 self._refuse(index, row.name, other.name, objection)
 
-    def _objection(self, problem: Row[Any], benchmark: Row[Any], below: bool) -> Reason | None:
+    def _objection(self, problem: Row[Any], benchmark: Row[Any], below: bool) -> Refusal | None:
         if "root" in (problem.kind, benchmark.kind) or "collection" in (
             problem.kind,
             benchmark.kind,
@@ -171,7 +171,7 @@ class _Application:
             mapped.append(_Mapped(m.problem, m.benchmark, m.index, measures))
         return mapped
 
-    def _refuse(self, index: int, problem: str, benchmark: str | None, reason: Reason) -> None:
+    def _refuse(self, index: int, problem: str, benchmark: str | None, reason: Refusal) -> None:
         self.refused.append((index, Refused(problem, benchmark, reason)))
 
 
@@ -287,7 +287,7 @@ def _patch(row: Row[Any], worst: float | None = None, divergent: int | None = No
         verdict=row.verdict,
         worst_below=row.worst_below if worst is None else worst,
         divergent_below=row.divergent_below if divergent is None else divergent,
-        reasons=reasons_of(row.reasons),
+        reasons=decode(row.reasons),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from builder.claim import Claim, claim
+from builder.reasons import Heals
 from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
@@ -180,7 +181,7 @@ def _claim(
         mapped=len(database.patches.nodes),
     )
     # Findings that heal stand behind all others.
-    heals = bool(groups) and any(r["code"] == "heals" for r in groups[0][0].reasons)
+    heals = bool(groups) and any(isinstance(r, Heals) for r in groups[0][0].reasons)
     return claim(evidence_of_file(summary.evidence, state), len(groups), heals=heals)
 
 

@@ -12,6 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from builder.claim import evidence_told
+from builder.finding_certainty import certainty_told
 from builder.results.database import ResultDatabase
 from builder.results.extent import formats_told
 from builder.results.records import NodeDetails, ValuePair
@@ -33,6 +34,7 @@ class _Place:
     score: float | None
     reasons: list[str]
     reach: str | None
+    sure: str
     details: NodeDetails
 
 
@@ -49,8 +51,9 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 rank=finding.rank,
                 name=finding.node.name,
                 score=finding.score,
-                reasons=[worded(reason) for reason in finding.reasons],
+                reasons=[worded(reason, "en") for reason in finding.reasons],
                 reach=suspect.reach,
+                sure=certainty_told(finding.certainty),
                 details=database.details(finding.node.id),
             )
             for finding, suspect in zip(
@@ -155,6 +158,7 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 <span class="score{{ ' dark' if (place.score or 0) > 0.6 else '' }}"
  style="background: {{ place.score | red }}">{{ place.score | short }}</span></h2>
 <p class="quiet">step {{ place.step }}, rank {{ place.rank }}</p>
+<p>{{ place.sure }}</p>
 {% for reason in place.reasons %}<p>{{ reason }}</p>
 {% endfor %}
 {% if place.reach %}<p>{{ place.reach }}</p>

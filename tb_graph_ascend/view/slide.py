@@ -9,12 +9,22 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from builder import claim
 from builder.claim_words import Language
-from builder.reasons import sentence
+from builder.finding_certainty import certainty_told
+from builder.reasons import (
+    Heals,
+    NonfiniteFirst,
+    NonfiniteFollows,
+    NonfiniteMade,
+    Reason,
+    sentence,
+)
 from builder.results.followers.spread import DivergentShares, shares_of
 from builder.results.reading import Results
-from builder.results.records import Finding, Node, Reason, Summary
+from builder.results.records import Finding, Node, Summary
 from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
@@ -112,15 +122,21 @@ def _named(
 ) -> _Subject:
     """What the diagnosis names."""
     finding, words = cause.finding, WORDS[language]
+    told = reason or _told(finding, language) or finding.kind
     return _Subject(
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
         begins=_begins(cause.module, _sentences(finding, language)),
         where=" · ".join(_where(cause, words, share)),
-        told=reason or "; ".join(map(worded, _telling(finding.reasons))) or finding.kind,
+        told="; ".join((told, certainty_told(finding.certainty, language))),
         stack=cause.stack or [],
     )
+
+
+def _told(finding: Finding, language: Language) -> str:
+    """What differs, in words; where NaN comes first with it, or that it heals."""
+    return "; ".join(worded(reason, language) for reason in _telling(finding.reasons))
 
 
 def _where(cause: Cause, words: SlideWords, share: DivergentShares) -> Iterator[str]:
@@ -161,19 +177,14 @@ def inline(svg: str) -> str:
     return svg.replace(_NAMESPACE, "", 1)
 
 
-def worded(reason: Reason) -> str:
-    """A reason in English, its numbers with four digits, or with as many as tell them apart."""
-    long = {k: str(v) for k, v in reason.items() if _NUMBER.fullmatch(str(v))}
+def worded(reason: Reason, language: Language) -> str:
+    """A reason in words, its numbers with four digits, or with as many as tell them apart."""
+    texts = {k: v for k, v in msgspec.structs.asdict(reason).items() if isinstance(v, str)}
+    long = {k: text for k, text in texts.items() if _NUMBER.fullmatch(text)}
     apart = len(set(long.values()))
     digits = next((d for d in range(4, 17) if len(_rounded(long, d)) == apart), 17)
-    # A number stays one, for some sentences say themselves how many digits they want.
-    short = {k: _brief(v, digits, as_text=isinstance(reason[k], str)) for k, v in long.items()}
-    return sentence({**reason, **short})
-
-
-def _brief(number: str, digits: int, *, as_text: bool) -> str | float:
-    text = f"{float(number):.{digits}g}"
-    return text if as_text else float(text)
+    short = {k: f"{float(number):.{digits}g}" for k, number in long.items()}
+    return sentence(msgspec.structs.replace(reason, **short), language)
 
 
 def _rounded(numbers: dict[str, str], digits: int) -> set[str]:
@@ -245,13 +256,14 @@ def _nothing_named(said: Answer, since: Since | None, language: Language) -> Ite
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:
     """What differs, and where NaN comes first, which people see of a run; or that it heals."""
-    others = [r for r in reasons[1:] if str(r["code"]).startswith(("nonfinite_", "heals"))]
+    told = (NonfiniteMade, NonfiniteFirst, NonfiniteFollows, Heals)
+    others = [r for r in reasons[1:] if isinstance(r, told)]
     return [*reasons[:1], *others[:1]]
 
 
 def _sentences(finding: Finding, language: Language) -> tuple[str, str, str]:
     """Of a cause that heals, which none in the optimizer does, that the result is the same."""
-    if any(reason["code"] == "heals" for reason in finding.reasons):
+    if any(isinstance(reason, Heals) for reason in finding.reasons):
         return claim.healing(language)
     words = WORDS[language]
     if finding.node.direction == "backward" or finding.node.recomputed:

@@ -18,6 +18,7 @@ from builder import BuildOptions
 from builder.compare.score import THRESHOLD
 from builder.dump.sources import find_sources
 from builder.match.tree import Tree, TreeNode
+from builder.reasons import ExtraCalls, Heals, MissingCalls
 from builder.run.order import link_ranks, order_findings
 from builder.work.mapping_rules import match_rules
 from builder.work.merge_plan import plan_comparison
@@ -46,7 +47,6 @@ from tests.zoo.suite import Case, cases, recorded
 Kind = Literal["bug", "two", "sound"]
 _NODES = 1 << 32
 _TASK = ("statistics",)
-_CALLS_OF_ONE_RUN = ("extra_calls", "missing_calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +180,11 @@ def said(pairs: Sequence[ComparedPair]) -> list[Said]:
 
 
 def _said(trees: dict[int, Tree], finding: StoredFinding) -> Said:
-    codes = [reason["code"] for reason in finding.reasons]
     first = _named(trees, finding.step, finding.node)
     return Said(
-        replace(first, is_alone=codes[0] in _CALLS_OF_ONE_RUN),
+        replace(first, is_alone=isinstance(finding.reasons[0], ExtraCalls | MissingCalls)),
         tuple(_named(trees, place.step, place.node) for place in finding.places),
-        heals="heals" in codes,
+        heals=any(isinstance(reason, Heals) for reason in finding.reasons),
     )
 
 

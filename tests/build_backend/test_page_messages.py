@@ -20,6 +20,11 @@ def test_written_types_are_up_to_date(tmp_path: Path) -> None:
     assert page_messages.WRITTEN.read_text(encoding="utf-8") == fresh, "run `make messages`"
 
 
+def test_the_page_has_the_sentences_of_reasons_that_the_builder_has() -> None:
+    for file, fresh in page_messages.reason_files().items():
+        assert file.read_text(encoding="utf-8") == fresh, "run `make messages`"
+
+
 def test_the_page_has_the_words_of_an_all_clear_that_the_builder_has() -> None:
     for language, file in page_messages.WORDED.items():
         fresh = page_messages.claim_texts(language)

@@ -10,7 +10,9 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
+from builder.reasons import FilesBroken, RulesUnfit, TwoFrameworks
 from tests.builder.result_rows import rows
+from tests.told import facts
 
 Build = Callable[..., BuildResult]
 # The labels are int32 in MindSpore; PyTorch's program makes them long itself.
@@ -77,10 +79,10 @@ def test_a_rule_for_calls_that_fits_none_is_reported(build: Build, tmp_path: Pat
     )
     result = build("cross/mindspore", "cross/pytorch", api_mapping=rules)
     names = "Mint.matmul: Torch.nothing, Mint.nothing: Torch.matmul"
-    assert {"code": "rules_unfit", "names": names, "count": 2} in result.summary
+    assert RulesUnfit(names, 2) in result.summary
     alone = build("cross/mindspore", "transformer/mint", api_mapping=rules)
-    (told,) = [reason for reason in alone.summary if reason["code"] == "rules_unfit"]
-    assert told["count"] == 3  # between two dumps of one framework no call is renamed
+    (told,) = [reason for reason in alone.summary if facts(reason)["code"] == "rules_unfit"]
+    assert facts(told)["count"] == 3  # between two dumps of one framework no call is renamed
 
 
 def test_a_tensor_that_is_half_written_is_said_and_costs_nothing_else(
@@ -90,7 +92,7 @@ def test_a_tensor_that_is_half_written_is_said_and_costs_nothing_else(
     (file,) = (tmp_path / "torn").rglob("Cell.layers.1.mlp.act.GELU.forward.0.output.0.npy")
     file.write_bytes(file.read_bytes()[:-100])
     result = build(str(tmp_path / "torn"), "tensor/pytorch")
-    assert {"code": "files_broken", "name": file.name, "count": 1} in result.summary
+    assert FilesBroken(file.name, 1) in result.summary
     assert result.findings == () and result.failed == ()
     assert matched_modules(result) == {"forward": "27/27", "backward": "46/46"}
 
@@ -113,7 +115,7 @@ def test_collectives_of_mint_are_communication(build: Build) -> None:
 
 def test_a_layer_is_one_computation_and_the_build_says_so(build: Build) -> None:
     result = build("cross/mindspore", "cross/pytorch")
-    told = {"code": "two_frameworks", "problem": "mindspore", "benchmark": "pytorch"}
+    told = TwoFrameworks("mindspore", "pytorch")
     assert told in result.summary
     found = "SELECT count(*) FROM node WHERE name"
     inside = f"{found} GLOB 'Primitive.*' OR name GLOB 'Functional.linear*'"

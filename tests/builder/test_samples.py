@@ -9,6 +9,7 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
+from builder.reasons import NothingComparable, OnlyIn, UnlikeStatistics
 from tests.builder.result_rows import rows
 
 Build = Callable[..., BuildResult]
@@ -64,7 +65,7 @@ def test_a_dump_against_itself_has_no_finding(build: Build, sample: str) -> None
 
 def test_structure_has_nothing_to_compare_and_says_so(build: Build) -> None:
     result = build("structure/bench", "structure/bench")
-    assert {"code": "nothing_comparable"} in result.summary
+    assert NothingComparable() in result.summary
     assert result.mode == "structure"
     assert rows(result, "SELECT count(*) FROM node WHERE score IS NOT NULL") == [(0,)]
 
@@ -164,11 +165,7 @@ def test_calls_alone_make_a_flat_graph_and_match_a_full_dump(build: Build) -> No
 def test_a_tensor_dump_against_statistics_uses_what_both_have(build: Build) -> None:
     result = build("tensor/problem", "statistics/bench")
     assert result.mode == "statistics"
-    assert {
-        "code": "unlike_statistics",
-        "problem": "tensor",
-        "benchmark": "statistics",
-    } in result.summary
+    assert UnlikeStatistics("tensor", "statistics") in result.summary
     assert result.findings[0].name in EXTRA_CALL
 
 
@@ -182,7 +179,7 @@ def test_step_and_rank_folders_keep_their_numbers(build: Build, step: int) -> No
 
 def test_steps_of_one_side_only_are_listed(build: Build) -> None:
     result = build("tensor/problem", "statistics/bench")
-    assert {"code": "only_in", "step": 1, "rank": 0, "side": "benchmark"} in result.summary
+    assert OnlyIn(1, 0, "benchmark") in result.summary
     (row,) = rows(result, "SELECT step, rank, side, status FROM graph WHERE status = 'missing'")
     assert row == (1, 0, "problem", "missing")
 

@@ -18,6 +18,7 @@ import builder
 from builder import BuildOptions, BuildResult
 from tests.builder.result_rows import rows
 from tests.cross_framework.pairs import FAULTS, IN_SAMPLE, SAMPLE, SOUND, Pair
+from tests.told import facts
 
 ANEW = os.environ.get("CROSS_FRAMEWORK")
 
@@ -101,5 +102,5 @@ def test_the_fault_is_the_one_finding(
     assert finding.step == pair.step
     words = re.sub(r"^Cell\b", "Module", pair.turned or pair.named).replace(".Dense.", ".Linear.")
     assert finding.name.startswith(words if turned else pair.named)
-    said = [str(reason.get("what")) for reason in finding.reasons if "what" in reason]
+    said = [str(facts(reason).get("what")) for reason in finding.reasons if "what" in facts(reason)]
     assert not pair.default or any(pair.default in what for what in said)

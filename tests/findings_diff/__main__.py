@@ -41,12 +41,12 @@ SUITES: dict[str, Suite] = {
 
 def main() -> int:
     """Print each pair of which the two say something else, and the shares of both."""
-    options = _options()
+    options = options_of(__doc__ or "")
     differences: list[Difference] = []
     for name in options.suite or SUITES:
         pairs = list(SUITES[name](options))
-        old = _said(pairs, options, options.base)
-        new = _said(pairs, options, None)
+        old = answers(pairs, options, options.base)
+        new = answers(pairs, options, None)
         found = [difference(p.title, old[p.title], new[p.title], p.faults) for p in pairs]
         differences += [one for one in found if one is not None]
         for one in filter(None, found):
@@ -56,7 +56,7 @@ def main() -> int:
     return int(any(one.kind in ("failed", "lost", "alarm") for one in differences))
 
 
-def _said(
+def answers(
     pairs: Sequence[RecordedPair], options: argparse.Namespace, commit: str | None
 ) -> dict[str, Answer]:
     """What a commit says of each pair; without one, what this tree says."""
@@ -119,9 +119,11 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.findings_diff", description=__doc__)
-    parser.add_argument("base", help="the commit to hold this tree against")
+def options_of(description: str, *, base: bool = True) -> argparse.Namespace:
+    """The options of a program over recorded pairs; with `base` the commit that it asks first."""
+    parser = argparse.ArgumentParser(prog="python -m tests.findings_diff", description=description)
+    if base:
+        parser.add_argument("base", help="the commit to hold this tree against")
     parser.add_argument("--kept", type=Path, default=Path("build/recorded-pairs"))
     parser.add_argument("--suite", action="append", choices=SUITES, help="only this suite")
     parser.add_argument("--seed", type=int, default=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +45,20 @@ def judge(answer: Answer, faults: Sequence[Right]) -> Judged:
         return Judged(first=False, named=0, wrong=0, failed=True)
     findings = answer["findings"]
     first = [_named(finding, is_alone=_is_alone(finding)) for finding in findings]
-    right = [any(fault(named) for fault in faults) for named in first]
+    right = [hit for _, hit in told_right(answer, faults)]
     places = [*first, *(_named(place) for finding in findings for place in finding["places"])]
     return Judged(
         first=bool(right) and right[0],
         named=sum(any(map(fault, places)) for fault in faults),
         wrong=sum(not hit and not f["heals"] for hit, f in zip(right, findings, strict=True)),
     )
+
+
+def told_right(answer: Answer, faults: Sequence[Right]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Each finding of an answer, and whether it names a fault."""
+    for finding in answer.get("findings", ()):
+        named = _named(finding, is_alone=_is_alone(finding))
+        yield finding, any(fault(named) for fault in faults)
 
 
 def difference(title: str, old: Answer, new: Answer, faults: Sequence[Right]) -> Difference | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from builder.reasons import AttributeDiffers
 from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import RowStates
 from builder.results.node_words import NOTHING, Ints
@@ -76,8 +77,8 @@ def by_place(findings: Iterable[Finding]) -> dict[tuple[int, int], list[PlacedFi
 
 def is_of_gradients(finding: Finding) -> bool:
     """Whether a cause is that one run alone wants a gradient: no forward value shows that."""
-    first = finding.reasons[0] if finding.reasons else {"code": ""}
-    return first["code"] == "attribute_differs" and first.get("attribute") == "requires_grad"
+    first = finding.reasons[0] if finding.reasons else None
+    return isinstance(first, AttributeDiffers) and first.attribute == "requires_grad"
 
 
 def nodes_of(finding: Finding, step: int, rank: int) -> Iterator[int]:

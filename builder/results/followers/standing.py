@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 
+import msgspec
 import numpy as np
 
 from builder.results.certainty import names_beginnings
@@ -36,7 +37,7 @@ def changed_names(results: Results) -> Set[str]:
 
 def is_touched(finding: Finding, changed: Set[str]) -> bool:
     """Whether a name changed that the finding rests on: its call, or one of its reasons."""
-    facts = (str(fact) for reason in finding.reasons for fact in reason.values())
+    facts = (str(fact) for reason in finding.reasons for fact in msgspec.structs.astuple(reason))
     words = {word for fact in facts for word in re.split("[, ]+", fact)}
     return not changed.isdisjoint(words | {finding.node.name})
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, FromClause, case, column, func, select
 
-from builder.reasons import Reason
+from builder.reasons import Reason, encode
 from builder.results.manual.measured_pair import MeasuredValue
 from builder.results.schema import node
 
@@ -46,7 +46,7 @@ class NodePatch:
     def cells(self) -> list[object]:
         """The values in the order of PATCHED; reasons as the JSON text of the database."""
         *plain, reasons = (getattr(self, name) for name in PATCHED)
-        return [*plain, json.dumps(list(reasons), ensure_ascii=False) if reasons else None]
+        return [*plain, encode(reasons)]
 
 
 @dataclass(frozen=True, slots=True)

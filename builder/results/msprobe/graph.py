@@ -13,7 +13,8 @@ import msgspec
 
 from builder.compare.score import THRESHOLD as THRESHOLD
 from builder.match.tree import TreeNode
-from builder.results.records import Kind, Node, Overflow, Reason, Side, Verdict
+from builder.reasons import ParallelMerge, Reason
+from builder.results.records import Kind, Node, Overflow, Side, Verdict
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
 COLUMNS = (
@@ -219,7 +220,7 @@ def _entry(name: str) -> EntryName | None:
 
 
 def _merged(text: str | None) -> list[Reason]:
-    return [{"code": "parallel_merge", "text": str(line)} for line in listed(text)]
+    return [ParallelMerge(str(line)) for line in listed(text)]
 
 
 def _count_below(pair: MsprobePair, made: Sequence[int]) -> None:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from builder.reasons import MsprobeMessage
 from builder.results.msprobe.graph import listed
-from builder.results.records import ROLES, Measure, Reason, Role, Value, ValuePair
+from builder.results.records import ROLES, Measure, Role, Value, ValuePair
 from msprobe_core.format import canonical_dtype
 from msprobe_core.format.bounded import parse_json
 
@@ -70,10 +71,10 @@ def path_of(key: str, name: str) -> str:
     return _place(key, name)[1]
 
 
-def messages(problem: Mapping[str, Cell]) -> list[Reason]:
+def messages(problem: Mapping[str, Cell]) -> list[MsprobeMessage]:
     """What msprobe said of the values of a node."""
     return [
-        {"code": "msprobe_message", "value": key, "text": str(text)}
+        MsprobeMessage(key, str(text))
         for key, cell in problem.items()
         for text in listed(cell.get("Err_message"))
     ]

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import text
 
+from builder.reasons import MsprobeError, WrittenByMsprobe
 from builder.results.equal_numbers import Carried
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.manual.patches import Patches
@@ -110,7 +111,7 @@ class MsprobeDatabase:
             problem="NPU",
             benchmark="Bench" if self.comparison else None,
             overflow_checked=bool(self._stored.config["overflow_check"]),
-            summary=[{"code": "msprobe_file"}],
+            summary=[WrittenByMsprobe()],
             pairs=[self._pair(place, sides) for place, sides in self._stored.counts.items()],
             evidence=None,
         )
@@ -387,6 +388,6 @@ def _finding(place: int, row: Any, node: Node) -> Finding:  # noqa: ANN401 - a r
         score=node.score,
         input_score=None,
         introduced=None,
-        reasons=[{"code": "msprobe_error"}],
+        reasons=[MsprobeError()],
         propagated_to=0,
     )

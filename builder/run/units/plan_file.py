@@ -12,6 +12,7 @@ import msgspec
 
 from builder.dump.sources import Source
 from builder.errors import InputError, OutputError
+from builder.reasons import Reason
 from builder.run.build import Request, tool_version
 from builder.run.units.inputs import inputs_of
 from builder.run.units.options_text import FILES, options_of, plain_options
@@ -221,7 +222,7 @@ def _build_plan(facts: dict[str, Any]) -> BuildPlan:
             pairs=tuple(unit.pair for unit in units if unit.kind != "map"),
             missing=msgspec.convert(facts["missing"], tuple[Missing, ...], dec_hook=_path),
             broken=msgspec.convert(facts["broken"], tuple[Broken, ...], dec_hook=_path),
-            notes=tuple(facts["notes"]),
+            notes=msgspec.convert(facts["notes"], tuple[Reason, ...]),
         ),
         units=units,
         tool=facts["tool_version"],

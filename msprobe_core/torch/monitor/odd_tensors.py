@@ -9,6 +9,7 @@ import torch
 from torch._C import _functorch
 
 from msprobe_core.monitor.moments import Rows
+from msprobe_core.torch.measure.strided import PLAIN, has_memory
 from msprobe_core.torch.monitor.tensor_moments import MomentTable
 
 LeftOut = Callable[[int, torch.Tensor | None, str], None]
@@ -26,7 +27,15 @@ def why_unmeasured(tensor: torch.Tensor) -> str | None:
         return "nested tensors are not measured"
     if type(tensor).__name__ in _WITHOUT_NUMBERS:
         return f"a {type(tensor).__name__} has no numbers"
+    if is_freed(tensor):
+        return "its memory was freed"
     return None
+
+
+def is_freed(tensor: torch.Tensor) -> bool:
+    """Whether a plain tensor's memory is gone: to read an element of it would end the process."""
+    is_plain = type(tensor) in PLAIN and tensor.layout is torch.strided
+    return is_plain and not (tensor.is_meta or tensor._is_zerotensor() or has_memory(tensor))
 
 
 class CarefulTable(MomentTable):

@@ -52,4 +52,4 @@ def test_finest_common_measure_is_taken(problem: str, benchmark: str, mode: str,
         assert mode_of(KINDS[ours], KINDS[theirs]) == mode
         said = unlike(KINDS[ours], KINDS[theirs])
         assert said is not None
-        assert said["code"] == code
+        assert said.code == code

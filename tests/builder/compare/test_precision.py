@@ -17,6 +17,7 @@ from builder.compare.precision import working_precision
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree
+from builder.reasons import PrecisionSetting
 from builder.results.database import ResultDatabase
 from builder.results.extent import formats_told
 from msprobe_core import PrecisionDebugger
@@ -82,7 +83,7 @@ def test_autocast_against_float32_is_one_note(level: str, tmp_path: Path) -> Non
         debugger.close()
     result = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "o")
     assert result.findings == ()
-    note = {"code": "precision_setting", "problem": "bfloat16", "benchmark": "float32"}
+    note = PrecisionSetting("bfloat16", "float32")
     assert list(result.summary) == [note]
     _check_extent(result.path)
 

@@ -20,10 +20,12 @@ from builder.dump.values import Record
 from builder.judge.verdict import judge
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree
+from builder.reasons import ExtremesAgree
 from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import TensorBook
 from tests.builder.dumps import Json, forward, write_dump
+from tests.told import facts
 
 FIELDS = set(Record.__struct_fields__)
 A, B = "Torch.opa.0.forward", "Torch.opb.0.forward"
@@ -121,13 +123,13 @@ def test_elements_that_were_moved_are_a_finding_in_words(tmp_path: Path) -> None
     comparison = compared(tmp_path, *permuted(), sketch_version=1)
     assert comparison.unseen.tolist() == [False, False, True]
     (finding,) = walk(comparison).findings
-    codes = [reason["code"] for reason in finding.reasons]
+    codes = [facts(reason)["code"] for reason in finding.reasons]
     assert codes == ["elements_moved", "explained", "statistics_agree"]
     assert finding.node.name == B
     (noted,) = judge(comparison)[1].reasons
-    assert (noted["code"], noted["of"]) == ("elements_differ", "sketch")
+    assert (facts(noted)["code"], facts(noted)["of"]) == ("elements_differ", "sketch")
     # One number for one fact: the card's, that of the note and that of the table.
-    assert noted["error"] == finding.reasons[1]["apart"] == comparison.error[2]
+    assert facts(noted)["error"] == facts(finding.reasons[1])["apart"] == comparison.error[2]
     assert judge(comparison)[1].verdict == "pass"
 
 
@@ -149,7 +151,7 @@ def test_values_that_were_not_in_memory_never_differ(
     comparison = compared(tmp_path, *sides, sketch_version=1)
     assert np.isnan(comparison.error[0]) and np.isnan(comparison.score[0])
     assert walk(comparison).findings == []
-    assert flag in [reason["code"] for reason in judge(comparison)[0].reasons]
+    assert flag in [facts(reason)["code"] for reason in judge(comparison)[0].reasons]
 
 
 @pytest.mark.parametrize(("beta", "reasons"), [(0.0, ["unread"]), (1.0, [])])
@@ -163,7 +165,7 @@ def test_what_beta_leaves_out_never_differs(
 
     comparison = compared(tmp_path, side(1.0), side(2.0), sketch_version=1)
     assert bool(walk(comparison).findings) == (not reasons)
-    noted = [reason["code"] for reason in judge(comparison)[0].reasons]
+    noted = [facts(reason)["code"] for reason in judge(comparison)[0].reasons]
     assert [code for code in noted if code == "unread"] == reasons
 
 
@@ -175,4 +177,4 @@ def test_of_a_mask_no_statistics_are_said_to_agree_that_it_does_not_have(tmp_pat
 
     data = side(mask.flip(0), X * 2), side(mask, X)
     noted = judge(compared(tmp_path, *data, sketch_version=1))[0].reasons
-    assert {"code": "extremes_agree", "value": "input.1"} in noted
+    assert ExtremesAgree("input.1") in noted

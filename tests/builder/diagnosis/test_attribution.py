@@ -10,11 +10,13 @@ import torch
 from torch import Tensor, nn
 
 import builder
-from builder.reasons import percent, sentence
+from builder.reasons import sentence
+from builder.reasons.sentences import percent
 from builder.work.outcome import StoredFinding
 from tests.builder.diagnosis import recorded_programs
 from tests.builder.diagnosis.recorded_programs import Change, hooked, names, recorded, same
 from tests.builder.result_rows import rows
+from tests.told import facts
 
 
 class Branches(nn.Module):
@@ -101,9 +103,9 @@ def test_a_second_fault_behind_a_small_first_one_is_named(tmp_path: Path) -> Non
 def test_a_finding_keeps_how_much_its_inputs_explain(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, early=lambda x: x * 1.1)
     reason = finding.reasons[1]
-    assert reason["code"] == "explained"
-    assert reason["apart"] == pytest.approx(0.1, rel=0.5)
-    assert 0 <= float(str(reason["explained"])) < 0.01
+    assert facts(reason)["code"] == "explained"
+    assert facts(reason)["apart"] == pytest.approx(0.1, rel=0.5)
+    assert 0 <= float(str(facts(reason)["explained"])) < 0.01
 
 
 def test_inputs_that_agree_explain_nothing(tmp_path: Path) -> None:
@@ -112,8 +114,8 @@ def test_inputs_that_agree_explain_nothing(tmp_path: Path) -> None:
             super().__init__(late)
 
     (finding,) = recorded_programs.found(tmp_path, Scaled, late=lambda x: x * 0.5)
-    evidence = next(each for each in finding.reasons if each["code"] == "explained")
-    assert evidence["explained"] == 0.0
+    evidence = next(each for each in finding.reasons if facts(each)["code"] == "explained")
+    assert facts(evidence)["explained"] == 0.0
     assert "nothing before it explains that" in sentence(evidence)
 
 
@@ -122,8 +124,11 @@ def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> N
     reports = builder.diagnose(next((tmp_path / "o").glob("*.vis.db"))).findings
     assert len(reports) == len(both) == 2
     for finding, report in zip(both, reports):
-        reason = next(each for each in finding.reasons if each["code"] == "explained")
-        assert (report.apart, report.explained) == (reason["apart"], reason["explained"])
+        reason = next(each for each in finding.reasons if facts(each)["code"] == "explained")
+        assert (report.apart, report.explained) == (
+            facts(reason)["apart"],
+            facts(reason)["explained"],
+        )
         assert report.apart is not None and report.explained is not None
         assert 6 * report.explained < report.apart
         said = next(each for each in report.reasons if each == sentence(reason))
@@ -163,5 +168,5 @@ def test_without_gradients_that_calls_hand_on_their_reader_names_them(tmp_path: 
         without_gradients_handed_on(path)
     (finding,) = builder.build(*sides, tmp_path / "o").findings
     assert finding.name == "Functional.linear.2.backward"
-    assert finding.reasons[0]["code"] == "handed_on"
-    assert finding.reasons[0]["reader"] == "Torch.sin.0.backward"
+    assert facts(finding.reasons[0])["code"] == "handed_on"
+    assert facts(finding.reasons[0])["reader"] == "Torch.sin.0.backward"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from builder.reasons import ExtraReplaced
 from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
 from tests.builder.dumps import backward, forward, tensor
+from tests.told import facts
 
 
 def test_an_extra_call_is_named_by_what_it_put_out(tmp_path: Path) -> None:
@@ -18,7 +20,7 @@ def test_an_extra_call_is_named_by_what_it_put_out(tmp_path: Path) -> None:
     theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
     found = findings(tmp_path, ours, theirs)
     assert names(found) == [extra]
-    assert found[0].reasons[0]["code"] == "extra_calls"
+    assert facts(found[0].reasons[0])["code"] == "extra_calls"
     assert found[0].score is not None and found[0].score > 0.9
 
 
@@ -51,7 +53,7 @@ def test_a_call_of_a_hook_is_named_although_it_stands_behind_its_reader(tmp_path
     ours = entries(read, **{hook: forward([tensor(3)], [tensor(1.5)])})
     found = findings(tmp_path, ours, entries(tensor(3)), **{first: module, last: module})
     assert names(found) == [hook]
-    assert found[0].reasons[0]["code"] == "extra_calls"
+    assert facts(found[0].reasons[0])["code"] == "extra_calls"
 
 
 def test_behind_a_finding_no_other_call_is_blamed_for_what_follows(tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ def test_a_call_in_place_of_another_says_of_which(tmp_path: Path) -> None:
     mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
     (found,) = findings(tmp_path, replaced(mine, 3.4), replaced(other, 3))
     assert found.node.name == mine
-    assert found.reasons == [{"code": "extra_replaced", "names": mine, "instead": other}]
+    assert found.reasons == [ExtraReplaced(mine, other)]
 
 
 def test_of_two_calls_in_one_place_the_second_is_not_named_for_its_value(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_of_two_calls_in_one_place_the_second_is_not_named_for_its_value(tmp_pat
 def test_a_call_that_none_stands_in_place_of_says_nothing_of_it(tmp_path: Path) -> None:
     theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
     (found,) = findings(tmp_path, replaced("Torch.gelu.0.forward", 3.4), theirs)
-    assert [reason["code"] for reason in found.reasons] == ["extra_calls"]
+    assert [facts(reason)["code"] for reason in found.reasons] == ["extra_calls"]
 
 
 def test_an_extra_call_that_changes_nothing_is_no_finding(tmp_path: Path) -> None:

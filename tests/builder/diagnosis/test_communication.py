@@ -8,6 +8,7 @@ from pathlib import Path
 import builder
 from builder import BuildOptions
 from builder.diagnosis.communication import Message, link
+from tests.told import facts
 
 
 def collective(node: int, api: str, group: tuple[int, ...] | None = None) -> Message:
@@ -49,7 +50,7 @@ def test_a_send_finds_its_receive_by_order() -> None:
 def test_a_missing_partner_is_told() -> None:
     links, discords = link({0: [p2p(1, "send", 1)], 1: []})
     assert [(found.peer_rank, found.peer_node) for found in links] == [(1, None)]
-    assert discords[0].reason == {"code": "partner_missing", "kind": "send", "peer_rank": 1}
+    assert facts(discords[0].reason) == {"code": "partner_missing", "kind": "send", "peer_rank": 1}
 
 
 def test_ranks_that_were_not_dumped_are_no_missing_partners() -> None:
@@ -62,7 +63,7 @@ def test_another_order_of_collectives_is_told_once() -> None:
         1: [collective(3, "broadcast"), collective(4, "all_reduce")],
     }
     _, discords = link(ranks)
-    assert [(found.rank, found.reason["code"]) for found in discords] == [
+    assert [(found.rank, facts(found.reason)["code"]) for found in discords] == [
         (0, "collective_order"),
         (1, "collective_order"),
     ]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.builder.diagnosis.recorded_programs import Change, found, same
+from tests.told import facts
 
 
 class Layer(nn.Module):
@@ -57,7 +58,7 @@ def test_evidence_is_of_the_layer_that_is_named(
     program = partial(Layers, wrong=wrong)
     finding = found(tmp_path, program, **{change: value})[0]
     assert len(finding.places) == len(wrong) - 1
-    told = [reason for reason in finding.reasons if reason["code"] == "explained"]
+    told = [reason for reason in finding.reasons if facts(reason)["code"] == "explained"]
     assert told or value is cut_off
     for reason in told:
-        assert str(reason["at"]).startswith(f"Module.layers.{wrong[0]}.")
+        assert str(facts(reason)["at"]).startswith(f"Module.layers.{wrong[0]}.")

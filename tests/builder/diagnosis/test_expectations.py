@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from builder.diagnosis.edges import Edges
 from builder.diagnosis.expectation import Expectations
 from tests.builder.diagnosis.recorded_programs import Change, found, names, same
+from tests.told import facts
 
 
 def half_as_much_again(x: Tensor) -> Tensor:
@@ -94,7 +95,7 @@ class Choice(nn.Module):
 def test_another_choice_among_the_same_numbers_is_named_by_its_argument(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, Choice, largest=False)
     assert finding.name == "Torch.topk.0.forward"
-    assert finding.reasons[0]["code"] == "argument_differs"
+    assert facts(finding.reasons[0])["code"] == "argument_differs"
 
 
 def tilted(x: Tensor) -> Tensor:

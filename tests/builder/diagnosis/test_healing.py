@@ -14,6 +14,7 @@ import builder
 from builder.run.build import BuildResult
 from builder.work.options import BuildOptions
 from msprobe_core import PrecisionDebugger, seed_all
+from tests.told import facts
 
 WIDTH, STEPS = 16, 2
 Way = Callable[["Mixer", Tensor], Tensor]
@@ -68,7 +69,7 @@ def compared(tmp_path: Path, problem: Way, benchmark: Way, **fault: float) -> Bu
 
 
 def codes(made: BuildResult) -> list[set[str]]:
-    return [{str(reason["code"]) for reason in finding.reasons} for finding in made.findings]
+    return [{str(facts(reason)["code"]) for reason in finding.reasons} for finding in made.findings]
 
 
 def degrees(mixer: Mixer, x: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import builder
 from tests.builder.diagnosis.recorded_programs import recorded
+from tests.told import facts
 
 
 class Norm(nn.Module):
@@ -54,8 +55,8 @@ def test_a_whole_module_of_one_run_alone_is_named_with_its_calls_as_part_of_it(
     (finding,) = builder.build(*sides, tmp_path / "o").findings
     assert finding.name.startswith("Module.norm2.")
     first, *others = finding.reasons
-    assert first == {"code": f"{kind}_calls", "names": finding.name}
-    (inside,) = [reason for reason in others if reason["code"] == f"{kind}_inside"]
-    calls = str(inside["names"]).split(", ")
+    assert facts(first) == {"code": f"{kind}_calls", "names": finding.name}
+    (inside,) = [reason for reason in others if facts(reason)["code"] == f"{kind}_inside"]
+    calls = str(facts(inside)["names"]).split(", ")
     assert calls
     assert not [name for name in calls if name.startswith("Module.")]

@@ -9,6 +9,7 @@ import pytest
 from builder.reasons import sentence
 from tests.builder.diagnosis.small_runs import B, Entries, findings, names
 from tests.builder.dumps import Json, forward, tensor
+from tests.told import facts
 
 MODULE = "Module.fc.Linear.forward.0"
 SILENT = "Tensor.triu.0.forward"
@@ -46,7 +47,7 @@ def test_constants_that_no_call_made_are_data_behind_a_finding(
 ) -> None:
     found = findings(tmp_path, run(3, ours, **TRACED), run(4, theirs, **TRACED))
     assert names(found) == [MODULE, B]
-    assert found[1].reasons[0]["code"] == "unrecorded_differs"
+    assert facts(found[1].reasons[0])["code"] == "unrecorded_differs"
 
 
 def test_constants_of_a_dump_without_makers_are_laid_to_the_finding(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_constants_that_a_call_made_are_laid_to_the_finding(tmp_path: Path, side
 def test_labels_inside_the_tolerance_are_data_behind_a_finding(tmp_path: Path) -> None:
     found = findings(tmp_path, run(3, integers(1000)), run(4, integers(999)))
     assert names(found) == [MODULE, B]
-    assert found[1].reasons[0] == {"code": "integers_differ", "value": "input.1"}
+    assert facts(found[1].reasons[0]) == {"code": "integers_differ", "value": "input.1"}
 
 
 def test_a_call_right_before_that_left_no_values_may_have_made_what_no_call_made(
@@ -81,5 +82,5 @@ def test_a_call_right_before_that_left_no_values_may_have_made_what_no_call_made
         for high in (3, 9)
     )
     found = findings(tmp_path, ours, theirs)
-    assert found[0].reasons[0]["maker"] == SILENT
+    assert facts(found[0].reasons[0])["maker"] == SILENT
     assert "perhaps Tensor.triu.0.forward" in sentence(found[0].reasons[0])

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from builder.work.outcome import StoredFinding
 from tests.builder.diagnosis.recorded_programs import Change, found, same
+from tests.told import facts
 
 Steps = dict[str, tuple[Change, Change, str]]
 
@@ -80,7 +81,7 @@ def with_step(right: Change) -> Callable[..., nn.Module]:
 
 
 def said(findings: tuple[StoredFinding, ...]) -> list[tuple[str, object]]:
-    return [(finding.name, finding.reasons[0].get("value")) for finding in findings]
+    return [(finding.name, facts(finding.reasons[0]).get("value")) for finding in findings]
 
 
 @pytest.mark.parametrize("name", FAULTS | HELD_BACK)

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 import builder
 from builder.work.options import BuildOptions
 from msprobe.pytorch import PrecisionDebugger, seed_all
+from tests.told import facts
 
 STEPS, WIDTH = 3, 8
 
@@ -73,5 +74,5 @@ def test_it_is_one_cause_with_a_place_in_each_step(
 ) -> None:
     runs = recorded(tmp_path / "p", fault), recorded(tmp_path / "b", "none")
     first, *_ = builder.build(*runs, tmp_path / "o", BuildOptions(workers=1)).findings
-    assert (first.step, first.name, first.reasons[0]["code"]) == (0, name, code)
+    assert (first.step, first.name, facts(first.reasons[0])["code"]) == (0, name, code)
     assert [(one.step, one.name) for one in first.places] == [(1, name), (2, name)]

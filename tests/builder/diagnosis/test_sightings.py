@@ -16,6 +16,7 @@ from builder.work.options import BuildOptions
 from builder.work.outcome import StoredFinding
 from tests.builder.diagnosis.repeating_model import BLOCKS, HALVES, HEADS, STEPS, Faults, recorded
 from tests.builder.dumps import Json, forward, tensor, write_dump
+from tests.told import facts
 
 CALLS = BLOCKS * HALVES * STEPS
 UPDATES = (1 + BLOCKS * 8) * STEPS  # an embedding, and four layers with a bias in each block
@@ -86,7 +87,7 @@ def test_one_line_is_one_cause_in_every_layer_parameter_and_step(
 ) -> None:
     findings = built(tmp_path, recorded(tmp_path / "p", faults), benchmark).findings
     for finding, (code, call, count) in zip(findings, causes, strict=True):
-        assert finding.reasons[0]["code"] == code
+        assert facts(finding.reasons[0])["code"] == code
         assert {name.rsplit(".", 2)[0] for name in names(finding)} == {call}
         places = {(place.step, place.node) for place in finding.places}
         assert len(places) == len(finding.places) == count - 1
@@ -99,13 +100,16 @@ def test_what_one_run_alone_calls_beside_a_cause_is_said_with_it(
     problem = recorded(tmp_path / "p", Faults(gate=True))
     (finding,) = built(tmp_path, problem, benchmark).findings
     # The benchmark's product with x, of this block; nothing of any other line.
-    assert finding.reasons[-1] == {"code": "calls_beside", "names": "Tensor.__mul__.7.forward"}
+    assert facts(finding.reasons[-1]) == {
+        "code": "calls_beside",
+        "names": "Tensor.__mul__.7.forward",
+    }
 
 
 def test_a_call_that_changes_nothing_is_no_place(tmp_path: Path, benchmark: Path) -> None:
     problem = recorded(tmp_path / "p", Faults(product=2.0))  # times one in all blocks but the last
     (finding,) = built(tmp_path, problem, benchmark).findings
-    assert finding.reasons[0]["code"] == "extra_calls"
+    assert facts(finding.reasons[0])["code"] == "extra_calls"
     assert len(finding.places) == HALVES * STEPS - 1
 
 
@@ -115,7 +119,7 @@ def test_scores_alone_tell_the_places_of_changed_calls(tmp_path: Path, benchmark
     for run in runs:
         without(run, "sketch")
     first, *_ = built(tmp_path, *runs).findings
-    assert (first.reasons[0]["code"], len(first.places)) == ("argument_differs", CALLS - 1)
+    assert (facts(first.reasons[0])["code"], len(first.places)) == ("argument_differs", CALLS - 1)
 
 
 def test_without_stacks_nothing_is_a_place_but_findings(tmp_path: Path, benchmark: Path) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tests.builder.diagnosis.recorded_programs import Change, found, same
+from tests.told import facts
 
 
 class Masked(nn.Module):
@@ -33,5 +34,5 @@ def flipped(x: Tensor) -> Tensor:
 
 def test_what_moved_another_input_is_no_maker_of_the_mask(tmp_path: Path) -> None:
     (cause,) = found(tmp_path, Masked, attends=flipped)
-    assert cause.reasons[0]["code"] == "unrecorded_differs"
-    assert "maker" not in cause.reasons[0]
+    assert facts(cause.reasons[0])["code"] == "unrecorded_differs"
+    assert "maker" not in facts(cause.reasons[0])

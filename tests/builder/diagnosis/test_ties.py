@@ -8,8 +8,10 @@ import torch
 from torch import nn
 
 import builder
+from builder.reasons import Ties
 from builder.run.build import BuildResult
 from msprobe_core import PrecisionDebugger
+from tests.told import facts
 
 EXPERTS, WIDTH = 4, 16
 
@@ -67,8 +69,8 @@ def compare(tmp_path: Path, wrong: float = 1.0) -> BuildResult:
 def test_ties_are_said_and_are_no_finding(tmp_path: Path) -> None:
     result = compare(tmp_path)
     assert [finding.name for finding in result.findings] == []
-    said = [reason for reason in result.summary if reason["code"] == "ties"]
-    assert said == [{"code": "ties", "name": "Torch.topk.0.forward", "count": 1}]
+    said = [reason for reason in result.summary if facts(reason)["code"] == "ties"]
+    assert said == [Ties("Torch.topk.0.forward", 1)]
 
 
 def test_a_fault_behind_a_tie_is_named(tmp_path: Path) -> None:

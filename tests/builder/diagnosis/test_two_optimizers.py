@@ -11,6 +11,7 @@ from torch import Tensor, nn
 import builder
 from builder.work.outcome import StoredFinding
 from msprobe.pytorch import PrecisionDebugger
+from tests.told import facts
 
 
 class Pair(nn.Module):
@@ -47,11 +48,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[StoredFinding]:
 
 def test_what_it_does_more_is_named_first_at_its_line(found: list[StoredFinding]) -> None:
     first = found[0]
-    assert first.reasons[0]["code"] == "extra_calls"
+    assert facts(first.reasons[0])["code"] == "extra_calls"
     assert first.name.startswith("Tensor.addcdiv_.")
     assert first.line is not None and "optimizer.step()" in first.line
 
 
 def test_no_parameter_is_said_to_differ_before_the_step(found: list[StoredFinding]) -> None:
-    codes = [reason["code"] for finding in found for reason in finding.reasons]
+    codes = [facts(reason)["code"] for finding in found for reason in finding.reasons]
     assert "parameter_differs" not in codes

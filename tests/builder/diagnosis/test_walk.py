@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from builder.reasons import NonfiniteFollows
 from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
 from tests.builder.dumps import backward, forward, tensor
+from tests.told import facts
 
 GROWTH = [1.0 + 10.0**-exponent for exponent in (8, 6.6, 5.4, 4.2, 3.0, 1.8)]
 """By how much the values of a chain are off, none of which makes its difference alone."""
@@ -41,7 +43,7 @@ def test_two_independent_differences_are_two_findings(tmp_path: Path) -> None:
 def test_other_input_data_is_said_at_the_first_call(tmp_path: Path) -> None:
     found = findings(tmp_path, chain(7, 8, 9), chain(1, 2, 3))
     assert names(found) == [A]
-    assert found[0].reasons[0]["code"] == "batch_differs"
+    assert facts(found[0].reasons[0])["code"] == "batch_differs"
     assert found[0].propagated_to == 1
 
 
@@ -52,7 +54,10 @@ def test_a_differing_argument_is_named_with_both_values(tmp_path: Path) -> None:
 
     (found,) = findings(tmp_path, entry(2.0), entry(3.0))
     assert found.kind == "argument_differs"
-    assert (found.reasons[0]["problem"], found.reasons[0]["benchmark"]) == ("2.0", "3.0")
+    assert (facts(found.reasons[0])["problem"], facts(found.reasons[0])["benchmark"]) == (
+        "2.0",
+        "3.0",
+    )
 
 
 def test_a_differing_parameter_names_the_module_that_owns_it(tmp_path: Path) -> None:
@@ -118,7 +123,7 @@ def test_one_call_in_another_precision_is_named(tmp_path: Path) -> None:
 
     (found,) = findings(tmp_path, entries("torch.bfloat16", 2.01), entries("torch.float32", 2.0))
     assert (found.node.name, found.kind) == (A, "precision")
-    assert found.reasons[0]["problem"] == "bfloat16"
+    assert facts(found.reasons[0])["problem"] == "bfloat16"
 
 
 def test_where_most_calls_differ_in_precision_it_is_the_setting(tmp_path: Path) -> None:
@@ -151,7 +156,7 @@ def test_calls_that_read_what_other_calls_made_are_found(tmp_path: Path) -> None
 
 def test_a_difference_that_only_drifts_is_named_where_it_is_steepest(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, drifting(GROWTH), drifting([1.0] * len(GROWTH)))
-    assert found.reasons[0]["code"] == "drift"
+    assert facts(found.reasons[0])["code"] == "drift"
 
 
 def test_a_drift_before_a_finding_does_not_come_of_it(tmp_path: Path) -> None:
@@ -162,7 +167,7 @@ def test_a_drift_before_a_finding_does_not_come_of_it(tmp_path: Path) -> None:
     )
     sides = drifting(GROWTH) | made[0], drifting([1.0] * len(GROWTH)) | made[1]
     drift, later = findings(tmp_path, *sides)
-    assert drift.reasons[0]["code"] == "drift"
+    assert facts(drift.reasons[0])["code"] == "drift"
     assert later.node.name == other
 
 
@@ -214,7 +219,7 @@ def test_an_argument_that_only_one_side_gives_is_named(tmp_path: Path) -> None:
     ours = {A: {**forward([tensor(1)], [tensor(3)]), "input_kwargs": smoothing}}
     (found,) = findings(tmp_path, ours, {A: forward([tensor(1)], [tensor(2)])})
     assert found.kind == "argument_differs"
-    assert found.reasons[0]["benchmark"] == "not given"
+    assert facts(found.reasons[0])["benchmark"] == "not given"
 
 
 def integers(highest: int) -> dict[str, object]:
@@ -232,7 +237,7 @@ def test_integers_that_differ_inside_the_tolerance_are_other_data(tmp_path: Path
 
     found = findings(tmp_path, run(1000), run(999))
     assert names(found) == [B]
-    assert found[0].reasons[0] == {"code": "integers_differ", "value": "input.1"}
+    assert facts(found[0].reasons[0]) == {"code": "integers_differ", "value": "input.1"}
 
 
 def test_the_first_inexact_call_of_an_exact_run_is_where_it_begins(tmp_path: Path) -> None:
@@ -245,7 +250,7 @@ def test_the_first_inexact_call_of_an_exact_run_is_where_it_begins(tmp_path: Pat
 
     found = findings(tmp_path, run(3.08, 5.5), run(3.0, 4.0))
     assert names(found) == [B]
-    assert found[0].reasons[0]["code"] == "first_inexact"
+    assert facts(found[0].reasons[0])["code"] == "first_inexact"
     assert names(findings(tmp_path / "rounding", run(3.01, 5.5), run(3.0, 4.0))) == [C]
 
 
@@ -286,8 +291,7 @@ def test_a_cause_says_where_the_first_nan_behind_it_is(tmp_path: Path) -> None:
     theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(4)])}
     first, *_ = findings(tmp_path, {**ours, C: forward([nan], [nan])}, theirs)
     assert first.node.name == A
-    said = {"value": "output.0", "state": "NaN", "maker": B}
-    assert {"code": "nonfinite_follows", **said} in first.reasons
+    assert NonfiniteFollows(B, "output.0", "NaN") in first.reasons
 
 
 def test_a_call_of_one_run_alone_may_make_the_first_nan(tmp_path: Path) -> None:
@@ -296,7 +300,7 @@ def test_a_call_of_one_run_alone_may_make_the_first_nan(tmp_path: Path) -> None:
     theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(4)])}
     (finding,) = findings(tmp_path, {**ours, B: forward([nan], [nan])}, theirs)
     assert finding.node.name == C
-    assert [reason["code"] for reason in finding.reasons] == ["nonfinite_made"]
+    assert [facts(reason)["code"] for reason in finding.reasons] == ["nonfinite_made"]
 
 
 def test_what_the_benchmark_has_as_well_is_no_first_nan(tmp_path: Path) -> None:
@@ -304,7 +308,7 @@ def test_what_the_benchmark_has_as_well_is_no_first_nan(tmp_path: Path) -> None:
     ours = {A: forward([tensor(1)], [tensor(9)]), B: forward([tensor(9)], [nan])}
     theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [nan])}
     (first,) = findings(tmp_path, ours, theirs)
-    assert {reason["code"] for reason in first.reasons} == {"introduced"}
+    assert {facts(reason)["code"] for reason in first.reasons} == {"introduced"}
 
 
 def test_what_begins_in_an_argument_introduces_all_of_its_score(tmp_path: Path) -> None:

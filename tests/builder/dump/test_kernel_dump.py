@@ -15,6 +15,7 @@ from builder.dump.inspection.inspect_dump import inspect_dump
 from builder.dump.reader import Dump, read_dump
 from builder.dump.sources import find_sources
 from builder.errors import DumpError
+from builder.reasons import FilesBroken
 
 ARCHIVE = Path(__file__).resolve().parents[2] / "samples" / "mindspore-2.10" / "graph.tar.xz"
 # What the program has in its Mlp, in the order of a call.
@@ -140,7 +141,7 @@ def test_a_file_that_is_half_written_is_said_and_costs_nothing_else(
     (outcome,) = result.outcomes
     assert (outcome.error, outcome.matched) == (None, 84)
     assert result.findings == ()
-    assert {"code": "files_broken", "name": file.name, "count": 1} in result.summary
+    assert FilesBroken(file.name, 1) in result.summary
 
 
 @pytest.mark.parametrize("below", [".", "rank_0", "rank_0/Net", "rank_0/Net/0", "rank_0/Net/0/0"])

@@ -14,6 +14,7 @@ from builder import BuildOptions
 from builder.dump.values import Record
 from builder.flow.weights import Weight, WeightKey, Weights, handed_on, prints_of
 from msprobe_core import PrecisionDebugger
+from tests.told import facts
 
 Between = Callable[[nn.Sequential, list[torch.Tensor], int], None]
 STEPS = 3
@@ -81,7 +82,9 @@ def test_weights_written_between_steps_are_named_where_they_are_read(
     ours, theirs, expected = CASES[case]
     options = BuildOptions(workers=1)
     result = builder.build(recorded[ours], recorded[theirs], tmp_path / "out", options)
-    found = [(f.step, f.name, reason["code"]) for f in result.findings for reason in f.reasons]
+    found = [
+        (f.step, f.name, facts(reason)["code"]) for f in result.findings for reason in f.reasons
+    ]
     assert [each for each in found if each[2].startswith("rewritten")] == expected
     assert len(result.findings) == len(expected)
 

@@ -14,6 +14,7 @@ from builder import BuildOptions, build
 from builder.errors import InputError
 from builder.judge.acc_check import read_checks
 from tests.conftest import ROOT
+from tests.told import facts
 
 TABLES = ROOT / "tests" / "samples" / "tools-26.2.0" / "acc_check"
 RESULT = next((TABLES / "cpu_faulty").glob("accuracy_checking_result_*.csv"))
@@ -45,9 +46,9 @@ def test_calls_have_verdict_score_and_errors(dump: Path, tmp_path: Path) -> None
     assert (plus["verdict"], plus["score"]) == ("pass", 0.0)
     assert found["Torch.matmul.0.forward"]["score"] == 0.5
     measures = {
-        (reason["value"], reason["name"]): reason["number"]
+        (facts(reason)["value"], facts(reason)["name"]): reason["number"]
         for reason in json.loads(str(linear["reasons"]))
-        if reason["code"] == "measure"
+        if facts(reason)["code"] == "measure"
     }
     assert measures["output.0", "largest error"] == pytest.approx(0.00338961, rel=1e-2)
     assert max(float(str(n["worst_below"] or 0)) for n in found.values()) == 1.0

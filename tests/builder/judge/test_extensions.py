@@ -17,6 +17,7 @@ from builder.dump.reader import read_dump
 from builder.dump.values import Record
 from builder.judge import extensions as module
 from builder.judge.extensions import Extension, PairFacts, ValueFacts, load_extensions
+from builder.reasons import Extension as SaidByExtension
 from tests.builder.dumps import write_dump
 
 
@@ -69,7 +70,7 @@ def test_measures_and_rules_join_the_others(
     output = next(pair for pair in details.values if pair.role == "output")
     assert isinstance(output.measures["SNR (dB)"], float)
     assert ("worst at" in output.measures) is (task == "tensor")
-    assert {"code": "extension", "text": f"{name} is off by half"} in list(details.node.reasons)
+    assert SaidByExtension(f"{name} is off by half") in list(details.node.reasons)
     database.close()
 
 

@@ -13,6 +13,7 @@ from builder.judge.verdict import Judgement, judge
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import Json, forward, tensor, write_dump
+from tests.told import facts
 
 CALL = "Torch.mm.0.forward"
 
@@ -26,7 +27,7 @@ def judged(tmp_path: Path, ours: Json, theirs: Json, call: str = CALL) -> Judgem
 
 
 def codes(judgement: Judgement) -> list[object]:
-    return [reason["code"] for reason in judgement.reasons]
+    return [facts(reason)["code"] for reason in judgement.reasons]
 
 
 def test_equal_sides_pass(tmp_path: Path) -> None:
@@ -41,7 +42,9 @@ def test_nonfinite_on_the_problem_side_is_an_error_with_its_sign(
     ours = forward([tensor()], [tensor(Max=token)])
     found = judged(tmp_path, ours, forward([tensor()], [tensor()]))
     assert found.verdict == "error"
-    assert state in [r["state"] for r in found.reasons if r["code"] == "nonfinite_here"]
+    assert state in [
+        facts(r)["state"] for r in found.reasons if facts(r)["code"] == "nonfinite_here"
+    ]
 
 
 def test_nonfinite_on_both_sides_is_no_error(tmp_path: Path) -> None:
@@ -74,7 +77,7 @@ def test_a_differing_attribute_is_an_error(tmp_path: Path, attribute: str, chang
     ours = forward([tensor()], [tensor(**{attribute: change})])
     found = judged(tmp_path, ours, forward([tensor()], [tensor()]))
     assert found.verdict == "error"
-    assert found.reasons[0]["attribute"] == attribute
+    assert facts(found.reasons[0])["attribute"] == attribute
 
 
 def test_frameworks_name_one_dtype_differently(tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_a_differing_scalar_is_an_error(tmp_path: Path) -> None:
 
     found = judged(tmp_path, entry(2.0), entry(1.0))
     assert found.verdict == "error"
-    assert found.reasons[0]["problem"] == "2.0"
+    assert facts(found.reasons[0])["problem"] == "2.0"
 
 
 def test_process_groups_compare_by_their_ranks(tmp_path: Path) -> None:
@@ -145,8 +148,8 @@ def test_a_value_of_one_run_alone_is_a_warning(
 ) -> None:
     found = judged(tmp_path, ours, theirs)
     (reason,) = found.reasons
-    assert (found.verdict, reason["code"]) == ("warning", "surplus")
-    assert (reason["value"], reason["side"]) == said
+    assert (found.verdict, facts(reason)["code"]) == ("warning", "surplus")
+    assert (facts(reason)["value"], facts(reason)["side"]) == said
 
 
 @pytest.mark.parametrize("side", ["problem", "benchmark"])
@@ -155,7 +158,11 @@ def test_numbers_of_one_run_alone_are_a_warning(tmp_path: Path, side: str) -> No
     entries = [forward([tensor()], [tensor(**blank)]), forward([tensor()], [tensor()])]
     found = judged(tmp_path, *(entries if side == "benchmark" else entries[::-1]))
     (reason,) = found.reasons
-    assert (found.verdict, reason["code"], reason["side"]) == ("warning", "unrecorded", side)
+    assert (found.verdict, facts(reason)["code"], facts(reason)["side"]) == (
+        "warning",
+        "unrecorded",
+        side,
+    )
 
 
 def test_what_neither_run_has_numbers_of_is_none_of_these(tmp_path: Path) -> None:

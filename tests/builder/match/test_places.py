@@ -13,6 +13,7 @@ from builder import BuildOptions
 from builder.dump.reader import read_dump
 from builder.match.places import give_places
 from builder.match.tree import build_tree, subtree
+from builder.reasons import PlacedByNames
 from tests.builder.dumps import write_dump
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "msprobe-26.2.0"
@@ -50,9 +51,9 @@ def test_a_copy_without_construct_differs_in_nothing(tmp_path: Path) -> None:
     result = builder.build(copy, sample, tmp_path / "out", BuildOptions(workers=1))
     assert not result.findings
     assert all(o.unmatched_problem == o.unmatched_benchmark == 0 for o in result.outcomes)
-    assert {"code": "placed_by_names", "side": "problem"} in result.summary
+    assert PlacedByNames("problem") in result.summary
     single = builder.build(copy, None, tmp_path / "single", BuildOptions(workers=1))
-    assert {"code": "placed_by_names", "side": "problem"} in single.summary
+    assert PlacedByNames("problem") in single.summary
 
 
 def test_modules_stand_as_their_names_say(tmp_path: Path) -> None:

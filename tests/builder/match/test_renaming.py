@@ -13,6 +13,7 @@ from builder.match.nodes import MatchRules, match_trees
 from builder.match.renaming import NamedModule, Pattern, find_renaming
 from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import forward, tensor, write_dump
+from tests.told import facts
 
 OURS = {
     "": ("model.", "model.layers", "lm_head"),
@@ -150,9 +151,9 @@ def test_each_renamed_module_says_where_names_part_and_what_speaks_for_it() -> N
     depths = [module.problem.count(".") for module in found.renamed]
     assert depths == sorted(depths)
     (layer,) = (module for module in found.renamed if module.problem == "model.layers.0")
-    codes = [reason["code"] for reason in layer.reasons]
+    codes = [facts(reason)["code"] for reason in layer.reasons]
     assert codes == ["same_parameters", "same_class", "same_inside", "same_place"]
-    assert (layer.reasons[0]["count"], layer.reasons[2]["count"]) == (5, 7)
+    assert (facts(layer.reasons[0])["count"], facts(layer.reasons[2])["count"]) == (5, 7)
 
 
 def test_what_stands_as_known_is_kept_and_looked_into() -> None:

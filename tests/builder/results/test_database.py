@@ -13,6 +13,7 @@ from sqlalchemy import event
 
 import builder
 from builder.errors import UnknownNodeError
+from builder.reasons import SamePlace
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import GraphChange, NodePatch, Patches
 from builder.results.records import Node
@@ -118,13 +119,13 @@ def test_lists_are_sorted_and_what_is_missing_comes_last(
 
 def test_patches_are_seen_by_every_query(database: ResultDatabase, nodes: list[Node]) -> None:
     target = next(n for n in nodes if n.match is None and n.kind == "api" and n.side == "problem")
-    patch = NodePatch(nodes[-1].id, "manual", 0.9, 0.1, 0.8, "error", 0.5, 3, [{"code": "x"}])
+    patch = NodePatch(nodes[-1].id, "manual", 0.9, 0.1, 0.8, "error", 0.5, 3, [SamePlace()])
     seen = database.with_patches(
         Patches({target.id: patch}, {target.graph: GraphChange(1, 1, 0.9)})
     )
     node = seen.node(target.id)
     assert (node.match, node.match_reason, node.score) == (nodes[-1].id, "manual", 0.9)
-    assert (node.worst_below, node.divergent_below, node.reasons) == (0.5, 3, [{"code": "x"}])
+    assert (node.worst_below, node.divergent_below, node.reasons) == (0.5, 3, [SamePlace()])
     assert seen.path(target.id).path[-1] == node
     assert node in seen.children(target.parent or 0, 0, EVERYTHING).children
     unmatched = NodeFilter(show="unmatched")

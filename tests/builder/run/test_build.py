@@ -15,6 +15,7 @@ import pytest
 import builder
 from builder import BuilderError, BuildOptions, DumpError, OutputError
 from builder.processes.second_process import CAN_FORK
+from builder.reasons import OptimizerDiffers
 from tests.builder.dumps import forward, tensor, write_dump
 
 CALL = "Torch.mm.0.forward"
@@ -196,7 +197,7 @@ def test_a_parameter_that_differs_after_a_clean_step_names_the_optimizer(tmp_pat
     result = builder.build(side(tmp_path / "p", 2.5), side(tmp_path / "b", 2.2), tmp_path / "o")
     (found,) = result.findings
     assert (found.step, found.name, found.kind) == (1, module, "parameter_differs")
-    assert {"code": "optimizer", "step": 0} in found.reasons
+    assert OptimizerDiffers(0) in found.reasons
 
 
 def test_what_a_step_inherits_is_no_finding_of_its_own(tmp_path: Path) -> None:

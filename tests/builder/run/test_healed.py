@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from builder.reasons import Rewritten
 from builder.run.healed import with_healed
 from builder.work.outcome import PairOutcome
 from tests.builder.run.test_order import FIRST
@@ -46,6 +47,6 @@ def test_nothing_heals_before_a_step_that_failed_or_beside_another_rank() -> Non
 def test_messages_and_weights_between_pairs_never_heal() -> None:
     heals = PairOutcome(0, 0, findings=(FIRST,), heals=True)
     message = replace(FIRST, kind="communication")
-    weight = replace(FIRST, reasons=[{"code": "rewritten", "step": 0}])
+    weight = replace(FIRST, reasons=[Rewritten(0)])
     for between in (message, weight):
         assert with_healed([FIRST, between], [heals]) == [FIRST, between]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from builder.diagnosis.communication import Link
+from builder.reasons import ArgumentDiffers
 from builder.run.order import order_findings
 from builder.work.outcome import PairOutcome, StoredFinding
 
@@ -68,7 +69,7 @@ def test_what_grows_out_of_such_a_weight_counts_with_it(before: float, steps: li
 
 
 def test_a_node_that_is_named_twice_is_one_place() -> None:
-    first = replace(FIRST, line="model.py", reasons=[{"code": "argument_differs"}])
+    first = replace(FIRST, line="model.py", reasons=[ArgumentDiffers("input.1", "1", "2")])
     again, other = replace(first, sort_key=(0, 4)), replace(first, node=2, sort_key=(0, 5))
     (cause,) = order_findings([outcome(0, first, again, other, other)], [])
     assert [place.node for place in cause.places] == [2]

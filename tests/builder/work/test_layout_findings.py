@@ -11,7 +11,7 @@ from builder.diagnosis.finding import Finding, FindingKind
 from builder.dump.reader import Dump
 from builder.dump.values import Values
 from builder.match.tree import make_node
-from builder.reasons import Reason
+from builder.reasons import ReplicaDiffers
 from builder.results.report import Suspect
 from builder.work.layout_findings import _without_followers
 from tests.parallel.experiment import Experiment
@@ -58,7 +58,7 @@ def test_ranks_that_read_the_rows_of_others_are_named_by_the_checksums_of_rows(
 
 
 def _conflict(node: str, kind: FindingKind, value: str, axis: str, order: int) -> Finding:
-    reason: Reason = {"code": "replica_differs", "value": value, "axis": axis, "ranks": "0, 1"}
+    reason = ReplicaDiffers(value, axis, ranks="0, 1", coordinates="", error=1.0)
     made = make_node(Dump(Path(), "", "", "", Values(), {}, {}, {}, {}, []), node, float(order))
     return Finding(kind, made, "problem", order, [reason], score=1.0)
 

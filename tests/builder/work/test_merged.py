@@ -20,6 +20,7 @@ from builder.ranks.merge_options import MergeOptions
 from builder.reasons import sentence
 from builder.run.dry_run import describe_merging
 from builder.work.merge_plan import plan_comparison
+from tests.told import facts
 
 _ENTRY = "Module.down.Linear.forward.0"
 
@@ -67,7 +68,7 @@ def test_recorded_layouts_are_merged_and_nothing_is_noted(tmp_path: Path) -> Non
 def test_a_missing_rank_leaves_pairs_of_ranks_and_a_note(tmp_path: Path) -> None:
     ours, theirs = _run(tmp_path / "p", (0, 1, 3), 4), _run(tmp_path / "b", (0,), 1)
     result = build(ours, theirs, tmp_path / "out", _options())
-    (note,) = [reason for reason in result.summary if reason["code"] == "not_merged"]
+    (note,) = [reason for reason in result.summary if facts(reason)["code"] == "not_merged"]
     assert "rank 2 of 4 is missing" in sentence(note)
     assert [outcome.error for outcome in result.outcomes] == [None]
     with pytest.raises(InputError, match="rank 2 of 4 is missing"):

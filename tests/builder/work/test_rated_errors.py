@@ -8,6 +8,7 @@ import pytest
 
 import builder
 from tests.builder.dumps import Json, backward, forward, tensor, write_dump
+from tests.told import facts
 
 CALL, GRADIENT = "Functional.attend.0.forward", "Functional.attend.0.backward"
 
@@ -20,7 +21,7 @@ def summary(tmp_path: Path, ours: Json, theirs: Json) -> list[str]:
         }
         write_dump(tmp_path / side, data)
     found = builder.build(tmp_path / "p", tmp_path / "b", tmp_path / "out")
-    return [reason["code"] for reason in found.summary]
+    return [facts(reason)["code"] for reason in found.summary]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from tb_graph_ascend.view.search.query import Bound, InState, Word
 from tb_graph_ascend.view.slide import headline, slide
 from tests.builder.results.followers.agreement import contradictions
 from tests.tb_graph_ascend.view.ports import LAYERS, port
+from tests.told import facts
 
 LONE = 12  # nodes without partner of a pair that are looked at
 # Problem and benchmark below the samples; PORT names the layers of the first anew.
@@ -316,20 +317,20 @@ def _one_number_for_one_fact(database: Results, finding: Finding) -> None:
         ".".join(part for part in (value.role, value.path) if part): value
         for value in database.details(finding.node.id).values
     }
-    codes = {reason["code"] for reason in finding.reasons}
+    codes = {facts(reason)["code"] for reason in finding.reasons}
     # Who makes NaN of finite inputs names no other maker of the first one.
     assert not {"nonfinite_made", "nonfinite_follows"} <= codes
     for reason in finding.reasons:
-        value = table.get(str(reason.get("value")))
-        number = reason.get("apart", reason.get("error"))
-        if value is None or "at" in reason or not isinstance(number, float):
+        value = table.get(str(facts(reason).get("value")))
+        number = facts(reason).get("apart", facts(reason).get("error"))
+        if value is None or "at" in facts(reason) or not isinstance(number, float):
             continue
         assert value.error == pytest.approx(number)
         assert ("about" in sentence(reason)) == (value.error_of == "sketch")
         agree = "four statistics agree" in sentence(reason)
         four = [value.problem and getattr(value.problem, n) for n in ("max", "min", "mean", "norm")]
         assert not agree or all(isinstance(one, float) for one in four)
-    assert len({r["value"] for r in finding.reasons if r["code"] == "explained"}) <= 1
+    assert len({facts(r)["value"] for r in finding.reasons if facts(r)["code"] == "explained"}) <= 1
 
 
 def _strip_and_headline(database: Results, said: Answer) -> None:

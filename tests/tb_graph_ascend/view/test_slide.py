@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
-from builder.results.records import Reason
+from builder.reasons import AttributeDiffers, MeasureTaken, NormErrorGrows
 from tb_graph_ascend.view.slide import _called, _sentences, worded
 from tb_graph_ascend.view.slide_words import WORDS
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("number", "said"),
     [
-        ({"name": "loss", "number": 0.08838834764831845}, "out: loss 0.08839"),
-        ({"name": "loss", "number": "0.08838834764831845"}, "out: loss 0.08839"),
-        ({"name": "loss", "number": 3}, "out: loss 3"),
+        (0.08838834764831845, "out: loss 0.0884"),
+        ("0.08838834764831845", "out: loss 0.08839"),
+        (3, "out: loss 3"),
     ],
 )
-def test_numbers_have_four_digits(reason: Reason, said: str) -> None:
-    assert worded({"code": "measure", "value": "out", **reason}) == said
+def test_numbers_have_few_digits(number: float | str, said: str) -> None:
+    assert worded(MeasureTaken("out", "loss", number), "en") == said
 
 
 def test_numbers_that_four_digits_would_make_equal_have_as_many_as_tell_them_apart() -> None:
-    reason: Reason = {"code": "attribute_differs", "value": "input.1", "attribute": "value"}
-    said = worded({**reason, "problem": "1.0000012345678", "benchmark": "1.0000019345678"})
+    reason = AttributeDiffers("input.1", "value", "1.0000012345678", "1.0000019345678")
+    said = worded(reason, "en")
     assert "1.000001 here and 1.000002" in said
 
 
 def test_a_sentence_that_rounds_itself_still_does() -> None:
-    said = worded({"code": "norm_error_grows", "value": "output.0", "error": 0.123456789})
+    said = worded(NormErrorGrows("output.0", 0.123456789), "en")
     assert said.startswith("output.0: relative error of the norm 0.123,")
 
 

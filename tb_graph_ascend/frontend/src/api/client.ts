@@ -30,7 +30,7 @@ import type {
   Picture,
   Proposals,
   RankStrip,
-  Reason,
+  Refusal,
   SearchHits,
   Side,
   PlacedTrace,
@@ -44,7 +44,7 @@ export class RequestError extends Error {
     readonly hint: string | null,
     readonly status: number,
     readonly url: string,
-    readonly reason: Reason | null = null,
+    readonly reason: Refusal | null = null,
   ) {
     super(message);
     this.name = "RequestError";

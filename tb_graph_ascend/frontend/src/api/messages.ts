@@ -185,11 +185,1015 @@ export interface components {
             worst_below: number | null;
             divergent_below: number;
             source: number | null;
-            reasons: ({
-                code: string;
-            } & {
-                [key: string]: string | number | boolean | null;
-            })[];
+            reasons: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
+        };
+        /**
+         * NotUnderstood
+         * @description What a file says and this version does not know, or cannot read, as it stands there.
+         */
+        NotUnderstood: {
+            /** @enum {unknown} */
+            code: "not_understood";
+            text: string;
+        };
+        /**
+         * NonfiniteHere
+         * @description A statistic is NaN or infinite here alone.
+         */
+        NonfiniteHere: {
+            /** @enum {unknown} */
+            code: "nonfinite_here";
+            value: string;
+            what: string;
+            state: string;
+        };
+        /**
+         * NormErrorAppears
+         * @description The relative error of a norm is above 0.5, those of the inputs below 0.1.
+         */
+        NormErrorAppears: {
+            /** @enum {unknown} */
+            code: "norm_error_appears";
+            value: string;
+            error: number | null;
+        };
+        /**
+         * NormErrorGrows
+         * @description The relative error of a norm is more than 10 times that of the inputs.
+         */
+        NormErrorGrows: {
+            /** @enum {unknown} */
+            code: "norm_error_grows";
+            value: string;
+            error: number | null;
+        };
+        /**
+         * ThousandthDrops
+         * @description The share of elements within 0.1 %, 0 to 1, is below 0.6, and above 0.9 of the inputs.
+         */
+        ThousandthDrops: {
+            /** @enum {unknown} */
+            code: "thousandth_drops";
+            value: string;
+            ratio: number | null;
+        };
+        /**
+         * CosineDrops
+         * @description The cosine is 0.1 below that of the inputs.
+         */
+        CosineDrops: {
+            /** @enum {unknown} */
+            code: "cosine_drops";
+            value: string;
+            cosine: number | null;
+        };
+        /**
+         * AttributeDiffers
+         * @description Type, dtype, shape, requires_grad or value of an argument differ; both as text.
+         */
+        AttributeDiffers: {
+            /** @enum {unknown} */
+            code: "attribute_differs";
+            value: string;
+            attribute: string;
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * ChecksumDiffers
+         * @description The checksums of a value differ.
+         */
+        ChecksumDiffers: {
+            /** @enum {unknown} */
+            code: "checksum_differs";
+            value: string;
+        };
+        /**
+         * ParameterUnmatched
+         * @description A parameter has no counterpart.
+         */
+        ParameterUnmatched: {
+            /** @enum {unknown} */
+            code: "parameter_unmatched";
+            value: string;
+        };
+        /**
+         * Surplus
+         * @description One run alone has a value.
+         */
+        Surplus: {
+            /** @enum {unknown} */
+            code: "surplus";
+            value: string;
+            /** @enum {unknown} */
+            side: "benchmark" | "problem";
+        };
+        /**
+         * Unrecorded
+         * @description One run alone has numbers of a value.
+         */
+        Unrecorded: {
+            /** @enum {unknown} */
+            code: "unrecorded";
+            value: string;
+            /** @enum {unknown} */
+            side: "benchmark" | "problem";
+        };
+        /**
+         * Unreadable
+         * @description The tensor file of a value cannot be read; `error` as it was said.
+         */
+        Unreadable: {
+            /** @enum {unknown} */
+            code: "unreadable";
+            value: string;
+            error: string;
+        };
+        /**
+         * Extension
+         * @description A rule of a user's own, or the pre-check, in its own words.
+         */
+        Extension: {
+            /** @enum {unknown} */
+            code: "extension";
+            text: string;
+        };
+        /**
+         * MeasureTaken
+         * @description A measure of a user's own; `number` is text where it is not finite, or none.
+         */
+        MeasureTaken: {
+            /** @enum {unknown} */
+            code: "measure";
+            value: string;
+            name: string;
+            number: number | string | null;
+        };
+        /**
+         * FuzzyGuess
+         * @description A node was matched by likeness, 0 to 1.
+         */
+        FuzzyGuess: {
+            /** @enum {unknown} */
+            code: "fuzzy_guess";
+            partner: string;
+            score: number;
+        };
+        /**
+         * ElementsDiffer
+         * @description The four statistics agree and the elements do not; `error` is relative.
+         */
+        ElementsDiffer: {
+            /** @enum {unknown} */
+            code: "elements_differ";
+            value: string;
+            error: number;
+            of?: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+        };
+        /**
+         * ElementsApart
+         * @description Elements tell a difference; `error` is relative.
+         */
+        ElementsApart: {
+            /** @enum {unknown} */
+            code: "elements_apart";
+            value: string;
+            error: number;
+            of?: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+        };
+        /**
+         * ElementsCount
+         * @description So many elements of a mask differ, of `size`.
+         */
+        ElementsCount: {
+            /** @enum {unknown} */
+            code: "elements_count";
+            value: string;
+            count: number;
+            size: number;
+        };
+        /**
+         * StatisticsAgree
+         * @description Only elements differ.
+         */
+        StatisticsAgree: {
+            /** @enum {unknown} */
+            code: "statistics_agree";
+            value: string;
+        };
+        /**
+         * ExtremesAgree
+         * @description Only elements differ, and of statistics there are the largest and the smallest alone.
+         */
+        ExtremesAgree: {
+            /** @enum {unknown} */
+            code: "extremes_agree";
+            value: string;
+        };
+        /**
+         * Unwritten
+         * @description Memory that nobody had written yet.
+         */
+        Unwritten: {
+            /** @enum {unknown} */
+            code: "unwritten";
+            value: string;
+        };
+        /**
+         * Fused
+         * @description A value that a compiler kept in no memory.
+         */
+        Fused: {
+            /** @enum {unknown} */
+            code: "fused";
+            value: string;
+        };
+        /**
+         * Unread
+         * @description An input that its call does not read.
+         */
+        Unread: {
+            /** @enum {unknown} */
+            code: "unread";
+            value: string;
+        };
+        /**
+         * Incomparable
+         * @description A gradient that means another thing in the other framework.
+         */
+        Incomparable: {
+            /** @enum {unknown} */
+            code: "incomparable";
+            value: string;
+        };
+        /**
+         * Introduced
+         * @description Inputs agree, an output does not; both scores are 0 to 1.
+         */
+        Introduced: {
+            /** @enum {unknown} */
+            code: "introduced";
+            value: string;
+            score: number;
+            input_score: number;
+        };
+        /**
+         * IntroducedBeyond
+         * @description Inputs differ, and not such that an output would.
+         */
+        IntroducedBeyond: {
+            /** @enum {unknown} */
+            code: "introduced_beyond";
+            value: string;
+            score: number;
+            input_score: number;
+        };
+        /**
+         * Drift
+         * @description A difference grows over many calls, most of all here.
+         */
+        Drift: {
+            /** @enum {unknown} */
+            code: "drift";
+            value: string;
+            score: number;
+        };
+        /**
+         * FirstInexact
+         * @description All before agrees to the last digit; `reader` makes the difference grow.
+         */
+        FirstInexact: {
+            /** @enum {unknown} */
+            code: "first_inexact";
+            value: string;
+            reader: string;
+        };
+        /**
+         * ElementsMoved
+         * @description What `maker` put out stands in other places where it is read.
+         */
+        ElementsMoved: {
+            /** @enum {unknown} */
+            code: "elements_moved";
+            value: string;
+            maker: string;
+        };
+        /**
+         * Explained
+         * @description How far a value is off, relative, and how much of that what differs before it explains.
+         *
+         *         `of` says what `apart` is of, `at` which other call the value is of.
+         */
+        Explained: {
+            /** @enum {unknown} */
+            code: "explained";
+            value: string;
+            apart: number;
+            explained: number;
+            of?: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            at?: string;
+        };
+        /**
+         * ExtraCalls
+         * @description Calls that the problem run alone makes.
+         */
+        ExtraCalls: {
+            /** @enum {unknown} */
+            code: "extra_calls";
+            names: string;
+        };
+        /**
+         * MissingCalls
+         * @description Calls that the benchmark run alone makes.
+         */
+        MissingCalls: {
+            /** @enum {unknown} */
+            code: "missing_calls";
+            names: string;
+        };
+        /**
+         * ExtraReplaced
+         * @description Calls of the problem run, and those of the benchmark run in their place.
+         */
+        ExtraReplaced: {
+            /** @enum {unknown} */
+            code: "extra_replaced";
+            names: string;
+            instead: string;
+        };
+        /**
+         * MissingReplaced
+         * @description Calls of the benchmark run, and those of the problem run in their place.
+         */
+        MissingReplaced: {
+            /** @enum {unknown} */
+            code: "missing_replaced";
+            names: string;
+            instead: string;
+        };
+        /**
+         * ExtraInside
+         * @description Calls inside a module that the problem run alone makes.
+         */
+        ExtraInside: {
+            /** @enum {unknown} */
+            code: "extra_inside";
+            names: string;
+        };
+        /**
+         * MissingInside
+         * @description Calls inside a module that the benchmark run alone makes.
+         */
+        MissingInside: {
+            /** @enum {unknown} */
+            code: "missing_inside";
+            names: string;
+        };
+        /**
+         * Heals
+         * @description All that comes of it agrees in the end.
+         */
+        Heals: {
+            /** @enum {unknown} */
+            code: "heals";
+        };
+        /**
+         * CallsBeside
+         * @description Calls that one run alone makes at the same line.
+         */
+        CallsBeside: {
+            /** @enum {unknown} */
+            code: "calls_beside";
+            names: string;
+        };
+        /**
+         * InPlaceOf
+         * @description Of earlier releases: the other run's calls in the same place.
+         */
+        InPlaceOf: {
+            /** @enum {unknown} */
+            code: "in_place_of";
+            names: string;
+        };
+        /**
+         * InputDiffers
+         * @description An input differs, and no recorded call explains that.
+         */
+        InputDiffers: {
+            /** @enum {unknown} */
+            code: "input_differs";
+            value: string;
+            score: number;
+        };
+        /**
+         * Rewired
+         * @description The two runs read what different calls put out.
+         */
+        Rewired: {
+            /** @enum {unknown} */
+            code: "rewired";
+            value: string;
+            score: number;
+            maker: string;
+            instead: string;
+        };
+        /**
+         * FedOtherwise
+         * @description A call without values was given what another call put out.
+         */
+        FedOtherwise: {
+            /** @enum {unknown} */
+            code: "fed_otherwise";
+            value: string;
+            maker: string;
+            instead: string;
+        };
+        /**
+         * BatchDiffers
+         * @description The model is given other data.
+         */
+        BatchDiffers: {
+            /** @enum {unknown} */
+            code: "batch_differs";
+            value: string;
+            score: number;
+        };
+        /**
+         * RowsDiffer
+         * @description Some ranks are given other rows of the batch.
+         */
+        RowsDiffer: {
+            /** @enum {unknown} */
+            code: "rows_differ";
+            value: string;
+            count: number;
+            total: number;
+            ranks: string;
+            coordinates: string;
+        };
+        /**
+         * UnrecordedDiffers
+         * @description An input differs that no recorded call makes; `maker` runs right before, without values.
+         */
+        UnrecordedDiffers: {
+            /** @enum {unknown} */
+            code: "unrecorded_differs";
+            value: string;
+            score: number;
+            maker?: string;
+        };
+        /**
+         * IntegersDiffer
+         * @description A value holds other integers.
+         */
+        IntegersDiffer: {
+            /** @enum {unknown} */
+            code: "integers_differ";
+            value: string;
+        };
+        /**
+         * ParameterDiffers
+         * @description A parameter differs before the step computes anything.
+         */
+        ParameterDiffers: {
+            /** @enum {unknown} */
+            code: "parameter_differs";
+            value: string;
+            score: number;
+        };
+        /**
+         * Rewritten
+         * @description Other parameters are read than the optimizer left in a step.
+         */
+        Rewritten: {
+            /** @enum {unknown} */
+            code: "rewritten";
+            step: number;
+        };
+        /**
+         * RewrittenOn
+         * @description The same of some ranks.
+         */
+        RewrittenOn: {
+            /** @enum {unknown} */
+            code: "rewritten_on";
+            step: number;
+            ranks: string;
+            coordinates: string;
+        };
+        /**
+         * RewrittenThere
+         * @description The same of the benchmark run.
+         */
+        RewrittenThere: {
+            /** @enum {unknown} */
+            code: "rewritten_there";
+            step: number;
+        };
+        /**
+         * OptimizerDiffers
+         * @description All gradients of a step agree: the optimizer's update is what differs.
+         */
+        OptimizerDiffers: {
+            /** @enum {unknown} */
+            code: "optimizer";
+            step: number;
+        };
+        /**
+         * HiddenByInfinity
+         * @description Infinities hide whether an output agrees; what `reader` puts out does not.
+         */
+        HiddenByInfinity: {
+            /** @enum {unknown} */
+            code: "hidden_by_infinity";
+            value: string;
+            reader: string;
+        };
+        /**
+         * HandsOn
+         * @description What a call hands on is not recorded; `reader` receives it, and it differs.
+         */
+        HandsOn: {
+            /** @enum {unknown} */
+            code: "handed_on";
+            value: string;
+            reader: string;
+        };
+        /**
+         * NonfiniteMade
+         * @description NaN or infinity is made of finite inputs.
+         */
+        NonfiniteMade: {
+            /** @enum {unknown} */
+            code: "nonfinite_made";
+            value: string;
+            state: string;
+        };
+        /**
+         * NonfiniteFirst
+         * @description The first NaN or infinity of a step.
+         */
+        NonfiniteFirst: {
+            /** @enum {unknown} */
+            code: "nonfinite_first";
+            value: string;
+            state: string;
+        };
+        /**
+         * NonfiniteFollows
+         * @description The first NaN or infinity of a step is in what `maker`, which runs later, puts out.
+         */
+        NonfiniteFollows: {
+            /** @enum {unknown} */
+            code: "nonfinite_follows";
+            maker: string;
+            value: string;
+            state: string;
+        };
+        /**
+         * ArgumentDiffers
+         * @description A call is given another argument; both as text, None where a run gives none.
+         */
+        ArgumentDiffers: {
+            /** @enum {unknown} */
+            code: "argument_differs";
+            value: string;
+            problem: string | null;
+            benchmark: string | null;
+        };
+        /**
+         * PrecisionDiffers
+         * @description A call computes in another format.
+         */
+        PrecisionDiffers: {
+            /** @enum {unknown} */
+            code: "precision_differs";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * PartnerMissing
+         * @description Another rank makes no call that belongs to a communication.
+         */
+        PartnerMissing: {
+            /** @enum {unknown} */
+            code: "partner_missing";
+            kind: string;
+            peer_rank: number;
+        };
+        /**
+         * CollectiveOrder
+         * @description Another rank makes another collective in this place.
+         */
+        CollectiveOrder: {
+            /** @enum {unknown} */
+            code: "collective_order";
+            kind: string;
+            other: string;
+            peer_rank: number;
+        };
+        /**
+         * CheckpointRecomputed
+         * @description A call that runs in the backward pass.
+         */
+        CheckpointRecomputed: {
+            /** @enum {unknown} */
+            code: "checkpoint_recomputed";
+        };
+        /**
+         * DefaultDiffers
+         * @description A default in which two frameworks differ; both as text.
+         */
+        DefaultDiffers: {
+            /** @enum {unknown} */
+            code: "default_differs";
+            what: string;
+            mindspore: string;
+            pytorch: string;
+        };
+        /**
+         * ReplicaDiffers
+         * @description What should be the same on all ranks of an axis is not; `error` is relative.
+         */
+        ReplicaDiffers: {
+            /** @enum {unknown} */
+            code: "replica_differs";
+            value: string;
+            axis: string;
+            ranks: string;
+            coordinates: string;
+            error: number | null;
+        };
+        /**
+         * Misplaced
+         * @description Some ranks hold other positions than the run's order says.
+         */
+        Misplaced: {
+            /** @enum {unknown} */
+            code: "misplaced";
+            value: string;
+            axis: string;
+            ranks: string;
+            coordinates: string;
+            error: number | null;
+            order: string;
+        };
+        /**
+         * NotReduced
+         * @description The ranks' values are not summed over an axis.
+         */
+        NotReduced: {
+            /** @enum {unknown} */
+            code: "not_reduced";
+            axis: string;
+        };
+        /**
+         * OtherAxis
+         * @description A collective runs over another axis than in the other layers.
+         */
+        OtherAxis: {
+            /** @enum {unknown} */
+            code: "other_axis";
+            text: string;
+        };
+        /**
+         * PartialUsed
+         * @description A part of a sum is used as the whole.
+         */
+        PartialUsed: {
+            /** @enum {unknown} */
+            code: "partial_used";
+            text: string;
+        };
+        /**
+         * GradientsScaled
+         * @description All gradients that the optimizer reads are so many times the benchmark's.
+         */
+        GradientsScaled: {
+            /** @enum {unknown} */
+            code: "gradients_scaled";
+            factor: number | null;
+        };
+        /**
+         * UpdatesDiffer
+         * @description What the optimizer reads or writes differs for nearly all parameters.
+         */
+        UpdatesDiffer: {
+            /** @enum {unknown} */
+            code: "updates_differ";
+            count: number;
+        };
+        /**
+         * SameOf
+         * @description The same is true of others, the first of them by name.
+         */
+        SameOf: {
+            /** @enum {unknown} */
+            code: "same_of";
+            count: number;
+            names: string;
+        };
+        /**
+         * UpdateAlone
+         * @description What the optimizer reads agrees, what it leaves does not.
+         */
+        UpdateAlone: {
+            /** @enum {unknown} */
+            code: "update_alone";
+        };
+        /**
+         * ShardDiffers
+         * @description The parts of some ranks are off.
+         */
+        ShardDiffers: {
+            /** @enum {unknown} */
+            code: "shard_differs";
+            ranks: string;
+            coordinates: string;
+        };
+        /**
+         * OnRanks
+         * @description The ranks that have a node, and what it is called there.
+         */
+        OnRanks: {
+            /** @enum {unknown} */
+            code: "on_ranks";
+            ranks: string;
+            coordinates: string;
+            there: string;
+            origin?: string;
+        };
+        /**
+         * PrecisionSetting
+         * @description The two runs compute in two formats.
+         */
+        PrecisionSetting: {
+            /** @enum {unknown} */
+            code: "precision_setting";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * StatisticsOnly
+         * @description Of earlier releases: a tensor dump against one of statistics.
+         */
+        StatisticsOnly: {
+            /** @enum {unknown} */
+            code: "statistics_only";
+        };
+        /**
+         * UnlikeStatistics
+         * @description Dumps of unlike tasks, compared on statistics.
+         */
+        UnlikeStatistics: {
+            /** @enum {unknown} */
+            code: "unlike_statistics";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * UnlikeChecksums
+         * @description Dumps of unlike tasks, compared on checksums.
+         */
+        UnlikeChecksums: {
+            /** @enum {unknown} */
+            code: "unlike_checksums";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * UnlikeAttributes
+         * @description Dumps of unlike tasks without a measure in common.
+         */
+        UnlikeAttributes: {
+            /** @enum {unknown} */
+            code: "unlike_attributes";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * UnlikeNames
+         * @description Dumps of unlike tasks of which one holds no values.
+         */
+        UnlikeNames: {
+            /** @enum {unknown} */
+            code: "unlike_names";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * RatedError
+         * @description Nodes are rated error for what is no number, without a finding.
+         */
+        RatedError: {
+            /** @enum {unknown} */
+            code: "rated_error";
+            name: string | null;
+            count: number;
+        };
+        /**
+         * UntoldChoices
+         * @description Calls pick other elements, and nothing tells whether that is a tie.
+         */
+        UntoldChoices: {
+            /** @enum {unknown} */
+            code: "untold_choices";
+            name: string;
+            count: number;
+        };
+        /**
+         * Ties
+         * @description Calls rank numbers that agree to rounding.
+         */
+        Ties: {
+            /** @enum {unknown} */
+            code: "ties";
+            name: string;
+            count: number;
+        };
+        /**
+         * NumberTaken
+         * @description A folder has the number of another one.
+         */
+        NumberTaken: {
+            /** @enum {unknown} */
+            code: "number_taken";
+            /** @enum {unknown} */
+            side: "benchmark" | "problem";
+            name: string;
+            number: number;
+        };
+        /**
+         * PlacedByNames
+         * @description A dump does not say where its calls stand.
+         */
+        PlacedByNames: {
+            /** @enum {unknown} */
+            code: "placed_by_names";
+            /** @enum {unknown} */
+            side: "benchmark" | "problem";
+        };
+        /**
+         * Merged
+         * @description The ranks of a layout are compared as one run; both layouts as text.
+         */
+        Merged: {
+            /** @enum {unknown} */
+            code: "merged";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * NotMerged
+         * @description Compared rank by rank.
+         */
+        NotMerged: {
+            /** @enum {unknown} */
+            code: "not_merged";
+            why: string;
+        };
+        /**
+         * MergedLittle
+         * @description Fewer than half of the values of merged ranks could be compared.
+         */
+        MergedLittle: {
+            /** @enum {unknown} */
+            code: "merged_little";
+            compared: number;
+            total: number;
+        };
+        /**
+         * MergedValues
+         * @description What became of the values of merged ranks.
+         */
+        MergedValues: {
+            /** @enum {unknown} */
+            code: "merged_values";
+            compared: number;
+            bounded: number;
+            assumed: number;
+            set_aside: number;
+            reasons: string;
+        };
+        /**
+         * OnlyIn
+         * @description A step and rank of one run alone.
+         */
+        OnlyIn: {
+            /** @enum {unknown} */
+            code: "only_in";
+            step: number;
+            rank: number;
+            /** @enum {unknown} */
+            side: "benchmark" | "problem";
+        };
+        /**
+         * NothingComparable
+         * @description No values could be compared.
+         */
+        NothingComparable: {
+            /** @enum {unknown} */
+            code: "nothing_comparable";
+        };
+        /**
+         * TwoFrameworks
+         * @description The dumps are of two frameworks.
+         */
+        TwoFrameworks: {
+            /** @enum {unknown} */
+            code: "two_frameworks";
+            problem: string;
+            benchmark: string;
+        };
+        /**
+         * RulesUnfit
+         * @description Rules of a user for calls that fit none.
+         */
+        RulesUnfit: {
+            /** @enum {unknown} */
+            code: "rules_unfit";
+            names: string;
+            count: number;
+        };
+        /**
+         * FilesBroken
+         * @description Files of values that cannot be read.
+         */
+        FilesBroken: {
+            /** @enum {unknown} */
+            code: "files_broken";
+            name: string;
+            count: number;
+        };
+        /**
+         * SameParameters
+         * @description So many parameters of the same shapes.
+         */
+        SameParameters: {
+            /** @enum {unknown} */
+            code: "same_parameters";
+            count: number;
+        };
+        /**
+         * SameClass
+         * @description Modules of one class.
+         */
+        SameClass: {
+            /** @enum {unknown} */
+            code: "same_class";
+            name: string;
+        };
+        /**
+         * SameInside
+         * @description So many modules inside on both sides.
+         */
+        SameInside: {
+            /** @enum {unknown} */
+            code: "same_inside";
+            count: number;
+        };
+        /**
+         * SamePlace
+         * @description The same place among the modules around.
+         */
+        SamePlace: {
+            /** @enum {unknown} */
+            code: "same_place";
+        };
+        /**
+         * WrittenByMsprobe
+         * @description The file is of msprobe's own builder.
+         */
+        WrittenByMsprobe: {
+            /** @enum {unknown} */
+            code: "msprobe_file";
+        };
+        /**
+         * MsprobeError
+         * @description msprobe's rules call a node an error.
+         */
+        MsprobeError: {
+            /** @enum {unknown} */
+            code: "msprobe_error";
+        };
+        /**
+         * MsprobeMessage
+         * @description What msprobe says of a value.
+         */
+        MsprobeMessage: {
+            /** @enum {unknown} */
+            code: "msprobe_message";
+            value: string;
+            text: string;
+        };
+        /**
+         * ParallelMerge
+         * @description What msprobe says of merged ranks.
+         */
+        ParallelMerge: {
+            /** @enum {unknown} */
+            code: "parallel_merge";
+            text: string;
         };
         /**
          * DatabaseAnswer
@@ -207,11 +1211,7 @@ export interface components {
             problem: string;
             benchmark: string | null;
             overflow_checked: boolean;
-            summary: ({
-                code: string;
-            } & {
-                [key: string]: string | number | boolean | null;
-            })[];
+            summary: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
             pairs: components["schemas"]["Pair"][];
             evidence: components["schemas"]["Evidence"] | null;
             id: string;
@@ -406,6 +1406,7 @@ export interface components {
          * Finding
          * @description A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
          *
+         *         `certainty` says how sure it is; None in files of earlier releases and of msprobe.
          *         `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
          *         `divergent` in the steps and ranks of its places; null where the build did not count them.
          */
@@ -418,11 +1419,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             introduced: number | null;
-            reasons: ({
-                code: string;
-            } & {
-                [key: string]: string | number | boolean | null;
-            })[];
+            reasons: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
             propagated_to: number;
             /** @default [] */
             places: components["schemas"]["FindingPlace"][];
@@ -430,6 +1427,8 @@ export interface components {
             perhaps: number | null;
             /** @default null */
             divergent: number | null;
+            /** @default null */
+            certainty: components["schemas"]["Certainty"] | null;
         };
         /**
          * FindingPlace
@@ -440,6 +1439,20 @@ export interface components {
             rank: number;
             node: number;
             name: string;
+        };
+        /**
+         * Certainty
+         * @description How sure a finding is.
+         *
+         *         It stands `behind` where another finding comes before it, which may explain it on ways that
+         *         nobody recorded.
+         */
+        Certainty: {
+            /** @enum {unknown} */
+            word: "certain" | "likely" | "possible";
+            /** @enum {unknown} */
+            basis: "estimated" | "guessed" | "measured" | "scores";
+            behind: boolean;
         };
         /**
          * MapAllRequest
@@ -1146,11 +2159,7 @@ export interface components {
                 string,
                 string
             ];
-            reasons: ({
-                code: string;
-            } & {
-                [key: string]: string | number | boolean | null;
-            })[];
+            reasons: (components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"])[];
             places: number;
             pairs: components["schemas"]["MappedPair"][];
         };
@@ -1626,6 +2635,107 @@ export type ChangeRequest = components['schemas']['ChangeRequest'];
 export type MappedPair = components['schemas']['MappedPair'];
 export type Children = components['schemas']['Children'];
 export type Node = components['schemas']['Node'];
+export type NotUnderstood = components['schemas']['NotUnderstood'];
+export type NonfiniteHere = components['schemas']['NonfiniteHere'];
+export type NormErrorAppears = components['schemas']['NormErrorAppears'];
+export type NormErrorGrows = components['schemas']['NormErrorGrows'];
+export type ThousandthDrops = components['schemas']['ThousandthDrops'];
+export type CosineDrops = components['schemas']['CosineDrops'];
+export type AttributeDiffers = components['schemas']['AttributeDiffers'];
+export type ChecksumDiffers = components['schemas']['ChecksumDiffers'];
+export type ParameterUnmatched = components['schemas']['ParameterUnmatched'];
+export type Surplus = components['schemas']['Surplus'];
+export type Unrecorded = components['schemas']['Unrecorded'];
+export type Unreadable = components['schemas']['Unreadable'];
+export type Extension = components['schemas']['Extension'];
+export type MeasureTaken = components['schemas']['MeasureTaken'];
+export type FuzzyGuess = components['schemas']['FuzzyGuess'];
+export type ElementsDiffer = components['schemas']['ElementsDiffer'];
+export type ElementsApart = components['schemas']['ElementsApart'];
+export type ElementsCount = components['schemas']['ElementsCount'];
+export type StatisticsAgree = components['schemas']['StatisticsAgree'];
+export type ExtremesAgree = components['schemas']['ExtremesAgree'];
+export type Unwritten = components['schemas']['Unwritten'];
+export type Fused = components['schemas']['Fused'];
+export type Unread = components['schemas']['Unread'];
+export type Incomparable = components['schemas']['Incomparable'];
+export type Introduced = components['schemas']['Introduced'];
+export type IntroducedBeyond = components['schemas']['IntroducedBeyond'];
+export type Drift = components['schemas']['Drift'];
+export type FirstInexact = components['schemas']['FirstInexact'];
+export type ElementsMoved = components['schemas']['ElementsMoved'];
+export type Explained = components['schemas']['Explained'];
+export type ExtraCalls = components['schemas']['ExtraCalls'];
+export type MissingCalls = components['schemas']['MissingCalls'];
+export type ExtraReplaced = components['schemas']['ExtraReplaced'];
+export type MissingReplaced = components['schemas']['MissingReplaced'];
+export type ExtraInside = components['schemas']['ExtraInside'];
+export type MissingInside = components['schemas']['MissingInside'];
+export type Heals = components['schemas']['Heals'];
+export type CallsBeside = components['schemas']['CallsBeside'];
+export type InPlaceOf = components['schemas']['InPlaceOf'];
+export type InputDiffers = components['schemas']['InputDiffers'];
+export type Rewired = components['schemas']['Rewired'];
+export type FedOtherwise = components['schemas']['FedOtherwise'];
+export type BatchDiffers = components['schemas']['BatchDiffers'];
+export type RowsDiffer = components['schemas']['RowsDiffer'];
+export type UnrecordedDiffers = components['schemas']['UnrecordedDiffers'];
+export type IntegersDiffer = components['schemas']['IntegersDiffer'];
+export type ParameterDiffers = components['schemas']['ParameterDiffers'];
+export type Rewritten = components['schemas']['Rewritten'];
+export type RewrittenOn = components['schemas']['RewrittenOn'];
+export type RewrittenThere = components['schemas']['RewrittenThere'];
+export type OptimizerDiffers = components['schemas']['OptimizerDiffers'];
+export type HiddenByInfinity = components['schemas']['HiddenByInfinity'];
+export type HandsOn = components['schemas']['HandsOn'];
+export type NonfiniteMade = components['schemas']['NonfiniteMade'];
+export type NonfiniteFirst = components['schemas']['NonfiniteFirst'];
+export type NonfiniteFollows = components['schemas']['NonfiniteFollows'];
+export type ArgumentDiffers = components['schemas']['ArgumentDiffers'];
+export type PrecisionDiffers = components['schemas']['PrecisionDiffers'];
+export type PartnerMissing = components['schemas']['PartnerMissing'];
+export type CollectiveOrder = components['schemas']['CollectiveOrder'];
+export type CheckpointRecomputed = components['schemas']['CheckpointRecomputed'];
+export type DefaultDiffers = components['schemas']['DefaultDiffers'];
+export type ReplicaDiffers = components['schemas']['ReplicaDiffers'];
+export type Misplaced = components['schemas']['Misplaced'];
+export type NotReduced = components['schemas']['NotReduced'];
+export type OtherAxis = components['schemas']['OtherAxis'];
+export type PartialUsed = components['schemas']['PartialUsed'];
+export type GradientsScaled = components['schemas']['GradientsScaled'];
+export type UpdatesDiffer = components['schemas']['UpdatesDiffer'];
+export type SameOf = components['schemas']['SameOf'];
+export type UpdateAlone = components['schemas']['UpdateAlone'];
+export type ShardDiffers = components['schemas']['ShardDiffers'];
+export type OnRanks = components['schemas']['OnRanks'];
+export type PrecisionSetting = components['schemas']['PrecisionSetting'];
+export type StatisticsOnly = components['schemas']['StatisticsOnly'];
+export type UnlikeStatistics = components['schemas']['UnlikeStatistics'];
+export type UnlikeChecksums = components['schemas']['UnlikeChecksums'];
+export type UnlikeAttributes = components['schemas']['UnlikeAttributes'];
+export type UnlikeNames = components['schemas']['UnlikeNames'];
+export type RatedError = components['schemas']['RatedError'];
+export type UntoldChoices = components['schemas']['UntoldChoices'];
+export type Ties = components['schemas']['Ties'];
+export type NumberTaken = components['schemas']['NumberTaken'];
+export type PlacedByNames = components['schemas']['PlacedByNames'];
+export type Merged = components['schemas']['Merged'];
+export type NotMerged = components['schemas']['NotMerged'];
+export type MergedLittle = components['schemas']['MergedLittle'];
+export type MergedValues = components['schemas']['MergedValues'];
+export type OnlyIn = components['schemas']['OnlyIn'];
+export type NothingComparable = components['schemas']['NothingComparable'];
+export type TwoFrameworks = components['schemas']['TwoFrameworks'];
+export type RulesUnfit = components['schemas']['RulesUnfit'];
+export type FilesBroken = components['schemas']['FilesBroken'];
+export type SameParameters = components['schemas']['SameParameters'];
+export type SameClass = components['schemas']['SameClass'];
+export type SameInside = components['schemas']['SameInside'];
+export type SamePlace = components['schemas']['SamePlace'];
+export type WrittenByMsprobe = components['schemas']['WrittenByMsprobe'];
+export type MsprobeError = components['schemas']['MsprobeError'];
+export type MsprobeMessage = components['schemas']['MsprobeMessage'];
+export type ParallelMerge = components['schemas']['ParallelMerge'];
 export type DatabaseAnswer = components['schemas']['DatabaseAnswer'];
 export type Pair = components['schemas']['Pair'];
 export type Evidence = components['schemas']['Evidence'];
@@ -1642,6 +2752,7 @@ export type Failure = components['schemas']['Failure'];
 export type Findings = components['schemas']['Findings'];
 export type Finding = components['schemas']['Finding'];
 export type FindingPlace = components['schemas']['FindingPlace'];
+export type Certainty = components['schemas']['Certainty'];
 export type MapAllRequest = components['schemas']['MapAllRequest'];
 export type MapRequest = components['schemas']['MapRequest'];
 export type MappingResult = components['schemas']['MappingResult'];

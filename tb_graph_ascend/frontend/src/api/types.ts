@@ -13,6 +13,7 @@ export type {
   BuildWish,
   Builds,
   Cause,
+  Certainty,
   CausePlace,
   Children,
   Claim,
@@ -89,6 +90,8 @@ export type ErrorOf = NonNullable<sent.ValuePair["error_of"]>;
 export type Word = sent.DiffRow["word"];
 /** A fact in words of the page's language: `code` chooses the sentence, the rest fills it. */
 export type Reason = sent.Node["reasons"][number];
+/** Why something is refused. */
+export type Refusal = sent.Refused["reason"];
 /** What is being done with a pair. */
 export type Phase = sent.RunningPair["phase"];
 

@@ -1,6 +1,6 @@
 /* What can be mapped with what: the node that is held, and what a row says to it. */
 
-import type { DiffRow, Node, Reason, RowSide, Side } from "../api/types";
+import type { DiffRow, Node, Refusal, RowSide, Side } from "../api/types";
 import { isMappable } from "./appearance";
 import { calledAs, marked } from "./called";
 import { titleOf } from "./words";
@@ -17,7 +17,7 @@ export interface Held {
 }
 
 /** The node of a row that would be mapped, or why there is none. */
-export type Drop = { fits: true; id: number; label: string } | { fits: false; why: Reason };
+export type Drop = { fits: true; id: number; label: string } | { fits: false; why: Refusal };
 
 export function otherSide(side: Side): Side {
   return side === "problem" ? "benchmark" : "problem";
@@ -47,7 +47,7 @@ export function dropOn(held: Held, row: DiffRow | undefined): Drop {
   return { fits: true, id: node.id, label: row.fold > 0 ? titleOf(row, node) : labelOf(row, node) };
 }
 
-function objectionOf(held: Held, row: DiffRow): Reason | null {
+function objectionOf(held: Held, row: DiffRow): Refusal | null {
   const side = otherSide(held.side);
   const node = row[side];
   const partner = row[held.side];

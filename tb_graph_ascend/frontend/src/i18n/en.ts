@@ -10,6 +10,7 @@ import { formsEn } from "./forms.en";
 import { legendEn } from "./legend.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
+import { sureEn } from "./sure.en";
 import { measuresEn, scoreEn } from "./score.en";
 import { searchEn } from "./search.en";
 import { diff } from "./diff.en";
@@ -383,6 +384,7 @@ export const en = {
   reasons: reasonsEn,
   trends: trendsEn,
   facts: factsEn,
+  sure: sureEn,
 };
 
 /** Every language has exactly these keys. */

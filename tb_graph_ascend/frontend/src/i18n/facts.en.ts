@@ -1,10 +1,14 @@
-/* English words inside the facts of reasons; facts.zh.ts has the same keys. */
+/* Written by `make messages` from builder/reasons, which alone words a reason. */
 
 export const factsEn = {
   comma: ", ",
-  attribute: { value: "value", shape: "shape" },
+  attribute: {
+    value: "value",
+    shape: "shape",
+  },
   none: "none",
   oneRank: "one rank",
+  notGiven: "not given",
   untold: "NaN or Inf",
   at: "{{axis}} {{at}} of {{size}}",
   more: "; and {{more}} more",
@@ -16,7 +20,7 @@ export const factsEn = {
     share: ", and what differs before it explains {{share, percent}} of that",
   },
   perhaps: {
-    maker: "perhaps {{maker}}, which runs right before and left no values; if not, another call that is not recorded, or different data",
+    maker: "perhaps {{maker}}, which runs right before and left no values; if not, another call that is not recorded, or other data",
     unknown: "other data, or something else that is made unrecorded, as masks and indices often are",
   },
   aside: {
@@ -26,5 +30,9 @@ export const factsEn = {
     sizes: "sizes and groups of the layout",
     padding: "padding of the vocabulary",
     shapes: "its shapes fit no layout",
+  },
+  side: {
+    problem: "problem",
+    benchmark: "benchmark",
   },
 };

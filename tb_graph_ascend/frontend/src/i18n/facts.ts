@@ -2,6 +2,8 @@
 
 import type { TFunction } from "i18next";
 
+import { factsEn } from "./facts.en";
+
 /** Facts that hold words of the builder; all others are names and numbers. */
 const WORDED = {
   replica_differs: ["coordinates"],
@@ -12,17 +14,13 @@ const WORDED = {
   merged_values: ["reasons"],
 } as const;
 
-const PHRASES = {
-  rewritten: "inside what the layout rewrites",
-  missing: "parts are missing",
-  local: "local, as the layout file says",
-  sizes: "sizes and groups of the layout",
-  padding: "padding of the vocabulary",
-  shapes: "its shapes fit no layout",
-} as const;
+const PHRASES = factsEn.aside;
 
 /** Numbers that a rule measured: JSON has null where one is not finite. */
-const MEASURES = ["error", "ratio", "cosine"];
+const MEASURES = ["error", "ratio", "cosine", "factor"];
+
+/** Arguments as text: null where a run gives none. */
+const GIVEN = ["problem", "benchmark"];
 
 /** Names of calls, between them the comma of the language. */
 const NAMED = ["names", "instead"];
@@ -35,6 +33,7 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   const worded: Record<string, Fact | string> = { ...facts };
   if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
   for (const name of MEASURES) if (facts[name] === null) worded[name] = t("facts.untold");
+  for (const name of GIVEN) if (facts[name] === null) worded[name] = t("facts.notGiven");
   for (const name of NAMED) if (typeof facts[name] === "string") worded[name] = facts[name].replaceAll(", ", t("facts.comma"));
   if (code === "attribute_differs") worded.attribute = t(`facts.attribute.${String(facts.attribute)}`, { defaultValue: String(facts.attribute) });
   if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));

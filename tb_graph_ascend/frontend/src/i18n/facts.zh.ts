@@ -1,12 +1,14 @@
-/* Chinese words inside the facts of reasons; the keys are those of facts.en.ts. */
+/* Written by `make messages` from builder/reasons, which alone words a reason. */
 
-import type { factsEn } from "./facts.en";
-
-export const factsZh: typeof factsEn = {
+export const factsZh = {
   comma: "、",
-  attribute: { value: "数值", shape: "形状" },
+  attribute: {
+    value: "数值",
+    shape: "形状",
+  },
   none: "无",
   oneRank: "单张卡",
+  notGiven: "未给出",
   untold: "NaN 或 Inf",
   at: "{{axis}} {{at}}（共 {{size}}）",
   more: "；另有 {{more}} 个",
@@ -28,5 +30,9 @@ export const factsZh: typeof factsEn = {
     sizes: "布局本身的大小与通信组",
     padding: "词表填充",
     shapes: "形状不符合任何布局",
+  },
+  side: {
+    problem: "问题侧",
+    benchmark: "标杆侧",
   },
 };

@@ -2,10 +2,11 @@
 
 import type { TFunction } from "i18next";
 
-import type { Finding, Reason } from "../api/types";
+import type { Finding, Reason, Refusal } from "../api/types";
 import { toldBriefly } from "../graph/named";
 import { shortNumber } from "../text/numbers";
 import { wordedFacts } from "./facts";
+import { tellsKind } from "./findingreasons";
 import { reasonsEn } from "./reasons.en";
 
 /** The sentence of a reason, calls and modules told as the rows tell them. */
@@ -13,18 +14,13 @@ export function reasonText(t: TFunction, reason: Reason): string {
   return toldBriefly(reasonSentence(t, reason));
 }
 
-/** The sentence with whole names; an unknown code (a newer file) is shown with its arguments. */
-export function reasonSentence(t: TFunction, reason: Reason): string {
-  const { code, ...facts } = reason;
-  if (!(code in reasonsEn)) {
-    const listed = Object.entries(facts).map(([key, value]) => `${key}: ${String(value)}`);
-    return [code.replaceAll("_", " "), listed.join(", ")].filter(Boolean).join(" – ");
-  }
+/** The sentence with whole names. */
+export function reasonSentence(t: TFunction, { code, ...facts }: Reason): string {
   return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, shortened(facts)));
 }
 
 /** A reason may say of what its number is (`of`), for which there may be a sentence of its own. */
-function sentenceOf(code: string, { of }: Record<string, unknown>): string {
+function sentenceOf(code: Reason["code"], { of }: Record<string, unknown>): string {
   const own = `${code}_${String(of)}`;
   return own in reasonsEn ? own : code;
 }
@@ -54,26 +50,28 @@ function shortFact<Fact>(fact: Fact, digits: number): Fact | string {
 
 /** The sentence with every digit, for those who point at it. */
 export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
-  return code in reasonsEn ? t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts)) : reasonText(t, { code, ...facts });
+  return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts));
 }
-
-/** Reasons that say more exactly than the kind of a finding what it is. */
-const TELLING = new Set(["extra_calls", "missing_calls", "extra_replaced", "missing_replaced", "batch_differs", "rewired", "fed_otherwise", "rows_differ", "optimizer"]);
 
 /** What a finding is, in a word or two. */
 export function kindText(t: TFunction, { kind, reasons }: Finding): string {
-  const told = reasons.find(({ code }) => TELLING.has(code))?.code;
+  const told = reasons.find(tellsKind)?.code;
   return wordOf(t, "findingKind", told ?? kind);
 }
 
 /** Why two nodes cannot be mapped. */
-export function refusalText(t: TFunction, reason: Reason): string {
-  const { code, ...facts } = reason;
-  return t(`refusals.${code}`, { ...facts, defaultValue: reasonText(t, reason) });
+export function refusalText(t: TFunction, { code, ...facts }: Refusal): string {
+  return t(`refusals.${code}`, { ...facts, defaultValue: unknownText(code, facts) });
+}
+
+/** A code without words (a newer server) with what it says. */
+function unknownText(code: string, facts: Record<string, unknown>): string {
+  const listed = Object.entries(facts).map(([key, value]) => `${key}: ${String(value)}`);
+  return [code.replaceAll("_", " "), listed.join(", ")].filter(Boolean).join(" – ");
 }
 
 /** Why a query cannot be asked; null where no words are known for it. */
-export function refusedQuery(t: TFunction, reason: Reason | null): string | null {
+export function refusedQuery(t: TFunction, reason: Refusal | null): string | null {
   if (reason === null) return null;
   const { code, ...facts } = reason;
   return t(`search.refused.${code}`, { ...facts, defaultValue: "" }) || null;

@@ -11,6 +11,7 @@ import { formsZh } from "./forms.zh";
 import { legendZh } from "./legend.zh";
 import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
+import { sureZh } from "./sure.zh";
 import { measuresZh, scoreZh } from "./score.zh";
 import { searchZh } from "./search.zh";
 import { diff } from "./diff.zh";
@@ -383,4 +384,5 @@ export const zh: Texts = {
   reasons: reasonsZh,
   trends: trendsZh,
   facts: factsZh,
+  sure: sureZh,
 };

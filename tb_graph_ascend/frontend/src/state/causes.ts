@@ -7,6 +7,7 @@ import { calledAs, calledBriefly, marked } from "../graph/called";
 import { labelOfName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
+import { holdsEverywhere } from "../i18n/findingreasons";
 import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
@@ -32,24 +33,34 @@ export function causeSentence(t: TFunction, cause: Cause): string {
   const what = reason ? reasonSentence(t, reason) : kindText(t, finding);
   const healed = healing(cause);
   if (healed) return `${what}; ${reasonSentence(t, healed)}`;
-  const nonfinite = finding.reasons.slice(1).find(({ code }) => code === "nonfinite_first" || code === "nonfinite_follows");
+  const nonfinite = finding.reasons.slice(1).find((reason) => reason.code === "nonfinite_first" || reason.code === "nonfinite_follows");
   if (!nonfinite) return what;
-  const maker = typeof nonfinite.maker === "string" ? nonfinite.maker : t("answer.itself");
+  const maker = nonfinite.code === "nonfinite_follows" ? nonfinite.maker : t("answer.itself");
   return t("answer.withNonfinite", { what, maker, state: nonfinite.state, step: finding.step });
 }
 
 /** The run whose call a name in the reasons of a cause is: each may have other calls of the same name. */
 export function sideOfName({ finding: { reasons } }: Cause, name: string): Side {
-  const of = (fact: unknown): boolean => typeof fact === "string" && fact.split(", ").includes(name);
-  const reason = reasons.find(({ names, instead }) => of(names) || of(instead));
-  const missing = reason?.code.startsWith("missing") ?? false;
-  return of(reason?.instead) !== missing ? "benchmark" : "problem";
+  const of = (fact: string | null): boolean => fact?.split(", ").includes(name) ?? false;
+  const reason = reasons.find((one) => of(namesIn(one)) || of(insteadIn(one)));
+  if (!reason) return "problem";
+  const missing = reason.code === "missing_calls" || reason.code === "missing_replaced" || reason.code === "missing_inside";
+  return of(insteadIn(reason)) !== missing ? "benchmark" : "problem";
+}
+
+/** The calls that a reason names, with commas between; null of one that names none. */
+function namesIn(reason: Reason): string | null {
+  return "names" in reason ? reason.names : null;
+}
+
+/** Those of the other run in their place. */
+function insteadIn(reason: Reason): string | null {
+  return "instead" in reason ? reason.instead : null;
 }
 
 /** The call that puts out the first NaN behind a cause, by its name; null where the cause does so itself, or none. */
 export function nonfiniteMaker({ finding }: Cause): string | null {
-  const maker = finding.reasons.find(({ code }) => code === "nonfinite_follows")?.maker;
-  return typeof maker === "string" ? maker : null;
+  return finding.reasons.find((reason) => reason.code === "nonfinite_follows")?.maker ?? null;
 }
 
 /** What the score of a cause is of: its own output, or of a call without a partner what it hands on. */
@@ -139,8 +150,8 @@ function ledBackText(t: TFunction, count: number, divergent: number): string {
  *
  * Of what both runs make equally often without a partner, other names are the reason. */
 export function unnamedCalls<Call extends { name: string; side: string }>(causes: readonly Cause[], alone: readonly Call[]): Call[] {
-  const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap(({ names, instead }) => [names, instead]));
-  const named = new Set(facts.flatMap((names) => (typeof names === "string" ? names.split(", ") : [])).map(kindOfCall));
+  const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap((reason) => [namesIn(reason), insteadIn(reason)]));
+  const named = new Set(facts.flatMap((names) => names?.split(", ") ?? []).map(kindOfCall));
   const count = (kind: string, of: Side): number => alone.filter(({ name, side }) => side === of && kindOfCall(name) === kind).length;
   const renamed = (kind: string): boolean => count(kind, "problem") > 0 && count(kind, "problem") === count(kind, "benchmark");
   return alone.filter(({ name }) => !named.has(kindOfCall(name)) && !renamed(kindOfCall(name)));
@@ -216,13 +227,9 @@ export function causeOnAnotherRank(causes: readonly Cause[], node: Pick<Node, "i
   return named.flatMap(({ places }) => places).find((place) => place.name === node.name && place.rank !== rank);
 }
 
-/** Reasons that hold in every place of a cause: what the call is given, not what it puts out. */
-const OF_THE_CALL = new Set(["argument_differs", "fed_otherwise", "extra_calls", "missing_calls", "extra_replaced", "missing_replaced"]);
-
 /** The reasons of a cause: those that hold wherever it is, and those of the step and rank in which it was found. */
 export function reasonsByPlace({ finding: { reasons } }: Cause): { everywhere: Reason[]; there: Reason[] } {
-  const isEverywhere = ({ code }: Reason): boolean => OF_THE_CALL.has(code);
-  return { everywhere: reasons.filter(isEverywhere), there: reasons.filter((reason) => !isEverywhere(reason)) };
+  return { everywhere: reasons.filter(holdsEverywhere), there: reasons.filter((reason) => !holdsEverywhere(reason)) };
 }
 
 /** In how many places a cause is, and how many of them are on screen: all else around a card is of these. */

@@ -3,7 +3,7 @@
 import { create } from "zustand";
 
 import type { Scope, TableQuery } from "../api/client";
-import type { BuildWish, Node, Reason, Side } from "../api/types";
+import type { BuildWish, Node, Refusal, Side } from "../api/types";
 import type { Recolour } from "../graph/appearance";
 import type { GraphSession } from "./session";
 
@@ -30,7 +30,7 @@ export type Gone =
 /** A key of the notices, alone or with what fills it in; any other text is said as it is. */
 export type Notice =
   | string
-  | { code: string; facts: Record<string, string | number>; reason?: Reason };
+  | { code: string; facts: Record<string, string | number>; reason?: Refusal };
 
 export interface AppState {
   db: string | null;

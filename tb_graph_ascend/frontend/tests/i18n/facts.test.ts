@@ -3,18 +3,19 @@ import { readFileSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
+import type { Reason } from "../../src/api/types";
 import { factsEn } from "../../src/i18n/facts.en";
 import { reasonText } from "../../src/i18n/reason";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 
-const ON_RANKS = {
+const ON_RANKS: Extract<Reason, { code: "on_ranks" }> = {
   code: "on_ranks",
   ranks: "0, 1",
   coordinates: "tp 0 of 2, pp 1 of 2; tp 1 of 2, pp 1 of 2; and 6 more",
   there: "; there: Module.a.forward.0",
 };
 const ASIDE = "inside what the layout rewrites: 459, local, as the layout file says: 3";
-const VALUES = { code: "merged_values", compared: 485, bounded: 2, assumed: 184, set_aside: 462, reasons: ASIDE };
+const VALUES: Reason = { code: "merged_values", compared: 485, bounded: 2, assumed: 184, set_aside: 462, reasons: ASIDE };
 
 describe("words inside facts", () => {
   it("read in English as the builder wrote them", () => {

@@ -1,6 +1,7 @@
 /* How numbers are shown in sentences. */
 import { describe, expect, it } from "vitest";
 
+import type { Reason } from "../../src/api/types";
 import { reasonText } from "../../src/i18n/reason";
 import { apart, changeLanguage, createI18n, percent } from "../../src/i18n/setup";
 
@@ -17,7 +18,7 @@ it.each([
 });
 
 describe("evidence", () => {
-  const off = { code: "explained", value: "output.0", apart: 0.3, explained: 0.03 };
+  const off: Extract<Reason, { code: "explained" }> = { code: "explained", value: "output.0", apart: 0.3, explained: 0.03 };
 
   it("is about only where it is estimated, and names what it is of", () => {
     const { t } = createI18n();
@@ -35,7 +36,7 @@ describe("evidence", () => {
     const i18n = createI18n();
     await changeLanguage(i18n, "zh");
     expect(reasonText(i18n.t, { ...off, of: "sketch" })).toBe("output.0 相差约 30.0%，此前的差异能解释其中的 10.0%");
-    const made = { code: "unrecorded_differs", value: "input.1", score: 0.9, maker: "Tensor.triu.0.forward" };
+    const made: Reason = { code: "unrecorded_differs", value: "input.1", score: 0.9, maker: "Tensor.triu.0.forward" };
     expect(reasonText(i18n.t, made)).toContain("可能由紧邻其前、未留下数值的 triu #0 产生");
   });
 });

@@ -9,18 +9,19 @@ import { leaves } from "./leaves";
 const SOURCES = resolve(import.meta.dirname, "../../src");
 /** Files of texts alone. */
 const TEXTS = /i18n\/(?:.+\.)?(?:en|zh)\.ts$/;
-const CODE = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
-  .filter((file) => /\.tsx?$/.test(file) && !TEXTS.test(file))
-  .map((file) => readFileSync(resolve(SOURCES, file), "utf8"))
-  .join("\n");
+const FILES = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
+const read = (files: string[]): string => files.map((file) => readFileSync(resolve(SOURCES, file), "utf8")).join("\n");
+const CODE = read(FILES.filter((file) => !TEXTS.test(file)));
+const SAID = read(FILES.filter((file) => TEXTS.test(file)));
 
 /** Words that the server chooses: no source of the page has to name them. */
-const TOLD_BY_SERVER = /^(?:claim|reasons|communication|refusals|match|findingKind|verdictMeans|measures|search\.refused|trends\.alert|trends\.kinds|trends\.kindOf)\./;
+const TOLD_BY_SERVER = /^(?:claim|reasons|communication|refusals|match|findingKind|verdictMeans|measures|facts\.(?:aside|side)|sure\.(?:word|basis)|search\.refused|trends\.alert|trends\.kinds|trends\.kindOf)\./;
 
 const WORDS = new Set(CODE.match(/[\w-]+/g));
 const WHOLE = new Set([...CODE.matchAll(/"([\w.-]+)"/g)].map(([, key]) => key));
 const TEMPLATES = [
   ...[...CODE.matchAll(/`([\w.-]+\.[\w.-]*\$\{[^`]+)`/g)].map(([, template = ""]) => template),
+  ...[...SAID.matchAll(/\$t\(([\w.]+)\.\{\{\w+\}\}\)/g)].map(([, group]) => `${group}.$\{word}`),
   ...[...CODE.matchAll(/wordOf\(t, "(\w+)"/g)].map(([, group]) => `${group}.$\{code}`),
 ].map((template) => new RegExp(`^${template.replaceAll(".", "\\.").replace(/\$\{[^}]*\}/g, "([\\w -]+)")}$`));
 

@@ -14,6 +14,7 @@ from builder import BuildOptions, build
 from builder.ranks.joining.layouts import AxisLayout
 from builder.ranks.joining.replicas import parts_at, sketches_at
 from tests.builder.dumps import forward, tensor
+from tests.told import facts
 
 _INSTANCES = 2
 _STATISTICS = 4
@@ -93,7 +94,7 @@ def test_the_rank_whose_replica_differs_is_named(tmp_path: Path, odd: int) -> No
     made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
     (found,) = made.findings
     assert found.name == _ODD
-    said = found.reasons[0]
+    said = facts(found.reasons[0])
     assert (said["code"], said["value"]) == ("replica_differs", "parameters.weight")
     assert (said["axis"], said["ranks"]) == ("tp", str(odd))
 
@@ -121,5 +122,5 @@ def test_parts_that_nobody_has_added_up_are_said_to_be_such(
     problem = _run(tmp_path / "p", norms)
     made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
     (found,) = made.findings
-    assert [reason["code"] for reason in found.reasons[: len(codes)]] == codes
-    assert ("not_reduced" in codes) == any(r["code"] == "not_reduced" for r in found.reasons)
+    assert [facts(reason)["code"] for reason in found.reasons[: len(codes)]] == codes
+    assert ("not_reduced" in codes) == any(facts(r)["code"] == "not_reduced" for r in found.reasons)

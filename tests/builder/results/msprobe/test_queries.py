@@ -18,6 +18,7 @@ from builder.results.msprobe.node_values import measure
 from builder.results.msprobe.queries import MsprobeDatabase
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import pair_index
+from tests.told import facts
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_gradients_and_messages(overflow: MsprobeDatabase) -> None:
     }
     assert details.values[0].measures["NormRelativeErr"] == "nan"
     assert details.node.verdict == "error"
-    assert any("nan/inf" in str(reason["text"]) for reason in details.node.reasons)
+    assert any("nan/inf" in str(facts(reason)["text"]) for reason in details.node.reasons)
 
 
 def test_findings_are_the_deepest_errors_in_order(overflow: MsprobeDatabase) -> None:

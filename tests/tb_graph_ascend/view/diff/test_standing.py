@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from builder.reasons import InPlaceOf
 from builder.results.database import ResultDatabase
 from builder.results.followers.standing import is_touched
 from tests.tb_graph_ascend.conftest import Site
@@ -53,8 +54,6 @@ def test_a_cause_is_touched_by_a_pair_of_its_call_or_of_one_that_its_reasons_nam
     (finding,) = ResultDatabase(partly.file).findings().findings
     assert not is_touched(finding, {OURS, "Tensor.__mul__.1.forward"})
     assert is_touched(finding, {finding.node.name})
-    named = msgspec.structs.replace(
-        finding, reasons=[{"code": "in_place_of", "names": f"Tensor.add.0.forward, {OURS}"}]
-    )
+    named = msgspec.structs.replace(finding, reasons=[InPlaceOf(f"Tensor.add.0.forward, {OURS}")])
     assert is_touched(named, {OURS})
     assert not is_touched(named, {"Tensor.add.1.forward"})

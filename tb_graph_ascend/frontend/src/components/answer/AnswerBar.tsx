@@ -16,6 +16,7 @@ import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useShownCause } from "../../state/showncause";
 import { useApp } from "../../state/store";
+import { certaintyText } from "../../text/certainty";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
@@ -76,6 +77,7 @@ function Causes({ answer }: { answer: Answer }) {
           {t("answer.says")}
           <NamedText sentence={causeSentence(t, cause)} at={cause.finding} sideOf={(name) => sideOfName(cause, name)} />
         </p>
+        <p className="muted">{certaintyText(t, cause.finding.certainty)}</p>
         <SourceLine cause={cause} />
         <AnswerNotes answer={answer} cause={cause} />
       </div>

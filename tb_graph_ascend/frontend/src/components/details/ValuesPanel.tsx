@@ -11,6 +11,7 @@ import { useInstead } from "../../hooks/useInstead";
 import { columnsFor } from "../../state/columns";
 import { useApp } from "../../state/store";
 import { worstFirst } from "../../state/worstfirst";
+import { REASON_KINDS } from "../../i18n/reasonkinds";
 import { ReasonList } from "../parts/ReasonList";
 import { InsteadHead } from "./InsteadHead";
 import { ValueTable } from "./ValueTable";
@@ -26,7 +27,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (
     <div className="scroll values">
-      <Reasons label={t("details.reasons")} reasons={node.reasons.filter(({ code }) => !RULES.has(code))} />
+      <Reasons label={t("details.reasons")} reasons={node.reasons.filter((reason) => !isRule(reason))} />
       {values.length === 0 ? (
         <p className="message">{t("details.noValues")}</p>
       ) : (
@@ -40,24 +41,15 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
           first={instead && { value: instead.value, head: <InsteadHead node={node} reader={instead.reader} />, of: calledAs(instead.reader) }}
         />
       )}
-      <Reasons label={t("details.rules")} reasons={node.reasons.filter(({ code }) => RULES.has(code))} named />
+      <Reasons label={t("details.rules")} reasons={node.reasons.filter(isRule)} named />
     </div>
   );
 }
 
 /** Reasons of msprobe's verdict: its rules have errors of their own, so they stand behind the score's. */
-const RULES = new Set([
-  "nonfinite_here",
-  "norm_error_appears",
-  "norm_error_grows",
-  "thousandth_drops",
-  "cosine_drops",
-  "attribute_differs",
-  "checksum_differs",
-  "parameter_unmatched",
-  "surplus",
-  "unrecorded",
-]);
+function isRule({ code }: Reason): boolean {
+  return REASON_KINDS[code] === "rule";
+}
 
 function Reasons({ label, reasons, named = false }: { label: string; reasons: Reason[]; named?: boolean }) {
   if (reasons.length === 0) return null;

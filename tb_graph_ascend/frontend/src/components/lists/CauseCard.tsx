@@ -12,6 +12,7 @@ import { openPlace } from "../../state/actions";
 import { callText, causeScoreText, historyText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
+import { certaintyText } from "../../text/certainty";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -61,6 +62,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
         </span>
         {former !== null && <span className="reason former-told">{former}</span>}
         <Reasons cause={cause} />
+        <span className="reason sure">{certaintyText(t, finding.certainty)}</span>
         <SourceLine cause={cause} />
       </button>
       {nonfiniteMaker(cause) !== null && (

@@ -1,0 +1,159 @@
+"""How sure a finding is: a word, and the evidence that it follows from.
+
+One rule gives the word (`certainty_of`); docs/diagnosis.md says how often findings of each word
+were right in recorded pairs. Of a file of an earlier release, which has neither, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from builder.claim_words import Language
+from builder.reasons import (
+    ArgumentDiffers,
+    AttributeDiffers,
+    Drift,
+    Explained,
+    ExtraCalls,
+    ExtraReplaced,
+    FedOtherwise,
+    FirstInexact,
+    HandsOn,
+    HiddenByInfinity,
+    InputDiffers,
+    IntegersDiffer,
+    Introduced,
+    IntroducedBeyond,
+    MissingCalls,
+    MissingReplaced,
+    NonfiniteMade,
+    PrecisionDiffers,
+    Reason,
+    Rewritten,
+    RewrittenOn,
+    RewrittenThere,
+    UnrecordedDiffers,
+)
+
+CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
+# What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
+# sketches of elements; statistics alone, by scores; a way or a match that nobody recorded.
+Basis: TypeAlias = Literal["measured", "estimated", "scores", "guessed"]
+
+
+class Certainty(msgspec.Struct, frozen=True):
+    """How sure a finding is.
+
+    It stands `behind` where another finding comes before it, which may explain it on ways that
+    nobody recorded.
+    """
+
+    word: CertaintyWord
+    basis: Basis
+    behind: bool
+
+
+# What makes the value, or hands it on, was not recorded: the node named stands beside it.
+_GUESSED = (UnrecordedDiffers, HandsOn, HiddenByInfinity, InputDiffers)
+# Scores grow from what goes in to what comes out, as rounding grows too.
+_GROWN = (Introduced, IntroducedBeyond, Drift, FirstInexact)
+# Equal to the last digit or not: nothing is estimated in that.
+_EXACT = (Rewritten, RewrittenOn, RewrittenThere, IntegersDiffer, NonfiniteMade)
+# What the two runs call, and with what: both dumps say it, whatever numbers there are.
+_CALLED = (
+    ArgumentDiffers,
+    AttributeDiffers,
+    ExtraCalls,
+    ExtraReplaced,
+    FedOtherwise,
+    MissingCalls,
+    MissingReplaced,
+    PrecisionDiffers,
+)
+
+
+def basis_of(reasons: Sequence[Reason], *, by_scores: bool, is_guess: bool = False) -> Basis:
+    """What a finding rests on; `is_guess` where its node was matched by likeness."""
+    first = reasons[0]
+    if isinstance(first, _EXACT):
+        return "measured"
+    if is_guess or isinstance(first, _GUESSED):
+        return "guessed"
+    if by_scores:
+        return "scores"
+    evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
+    is_whole = evidence is not None and evidence.of in ("elements", None)
+    return "measured" if is_whole else "estimated"
+
+
+def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Certainty:
+    """How sure a finding on a basis is, `behind` another one or not.
+
+    `certain`: distances were seen, and no other cause comes before. `likely`: something of that is
+    missing, and both dumps say where the node is called or fed otherwise. `possible`: what is left,
+    as a score that grows, which may have grown by rounding.
+    """
+    return Certainty(_word(reasons[0], basis, behind=behind), basis, behind)
+
+
+def _word(first: Reason, basis: Basis, *, behind: bool) -> CertaintyWord:
+    is_seen = basis in ("measured", "estimated")
+    if is_seen and not behind:
+        return "certain"
+    if behind:
+        return "likely" if is_seen and isinstance(first, _CALLED) else "possible"
+    return "possible" if basis == "scores" and isinstance(first, _GROWN) else "likely"
+
+
+class Words(NamedTuple):
+    """One phrase in both languages."""
+
+    en: str
+    zh: str
+
+
+# The page has these from `make messages`.
+CERTAINTY_WORDS: Mapping[str, Words] = {
+    "word.certain": Words("certain", "确定"),
+    "word.likely": Words("likely", "很可能"),
+    "word.possible": Words("possible", "可能"),
+    "basis.measured": Words(
+        "elements were compared, or numbers that have to be equal",
+        "比对了元素，或必须相等的数值",
+    ),
+    "basis.estimated": Words(
+        "how far apart elements are is estimated by sketches, within a factor of 2",
+        "元素的差异由草图估计，误差在 2 倍以内",
+    ),
+    "basis.scores": Words(
+        "statistics alone tell it; no elements were seen", "仅由统计量得出，未见元素"
+    ),
+    "basis.guessed": Words(
+        "what makes this value, or its match, was not recorded",
+        "产生此值的调用或其匹配没有记录",
+    ),
+    "behind": Words("another cause comes before it and may explain it", "之前另有原因，可能解释它"),
+    "told": Words("{word}: {why}", "{word}：{why}"),
+    "and": Words("; ", "；"),
+    "untold": Words(
+        "how sure it is, this file does not say: it was built by an earlier release",
+        "此文件由较早版本生成，未说明确定程度",
+    ),
+}
+
+
+def certainty_told(certainty: Certainty | None, language: Language = "en") -> str:
+    """How sure a finding is, and why, in one line without its full stop."""
+
+    def words(name: str) -> str:
+        return str(getattr(CERTAINTY_WORDS[name], language))
+
+    if certainty is None:
+        return words("untold")
+    why = words(f"basis.{certainty.basis}")
+    if certainty.behind:
+        why = words("and").join((why, words("behind")))
+    return words("told").format(word=words(f"word.{certainty.word}"), why=why)

@@ -1,0 +1,185 @@
+"""What is said of a comparison as a whole, of pairs of modules and of files of msprobe."""
+
+from __future__ import annotations
+
+from builder.reasons.fact import ComparisonFact, MsprobeFact, PairingFact, Side
+
+
+class PrecisionSetting(ComparisonFact, frozen=True):
+    """The two runs compute in two formats."""
+
+    problem: str
+    benchmark: str
+
+
+class StatisticsOnly(ComparisonFact, frozen=True):
+    """Of earlier releases: a tensor dump against one of statistics."""
+
+
+class UnlikeStatistics(ComparisonFact, frozen=True):
+    """Dumps of unlike tasks, compared on statistics."""
+
+    problem: str
+    benchmark: str
+
+
+class UnlikeChecksums(ComparisonFact, frozen=True):
+    """Dumps of unlike tasks, compared on checksums."""
+
+    problem: str
+    benchmark: str
+
+
+class UnlikeAttributes(ComparisonFact, frozen=True):
+    """Dumps of unlike tasks without a measure in common."""
+
+    problem: str
+    benchmark: str
+
+
+class UnlikeNames(ComparisonFact, frozen=True):
+    """Dumps of unlike tasks of which one holds no values."""
+
+    problem: str
+    benchmark: str
+
+
+class RatedError(ComparisonFact, frozen=True):
+    """Nodes are rated error for what is no number, without a finding."""
+
+    name: str | None
+    count: int
+
+
+class UntoldChoices(ComparisonFact, frozen=True):
+    """Calls pick other elements, and nothing tells whether that is a tie."""
+
+    name: str
+    count: int
+
+
+class Ties(ComparisonFact, frozen=True):
+    """Calls rank numbers that agree to rounding."""
+
+    name: str
+    count: int
+
+
+class NumberTaken(ComparisonFact, frozen=True):
+    """A folder has the number of another one."""
+
+    side: Side
+    name: str
+    number: int
+
+
+class PlacedByNames(ComparisonFact, frozen=True):
+    """A dump does not say where its calls stand."""
+
+    side: Side
+
+
+class Merged(ComparisonFact, frozen=True):
+    """The ranks of a layout are compared as one run; both layouts as text."""
+
+    problem: str
+    benchmark: str
+
+
+class NotMerged(ComparisonFact, frozen=True):
+    """Compared rank by rank."""
+
+    why: str
+
+
+class MergedLittle(ComparisonFact, frozen=True):
+    """Fewer than half of the values of merged ranks could be compared."""
+
+    compared: int
+    total: int
+
+
+class MergedValues(ComparisonFact, frozen=True):
+    """What became of the values of merged ranks."""
+
+    compared: int
+    bounded: int
+    assumed: int
+    set_aside: int
+    reasons: str
+
+
+class OnlyIn(ComparisonFact, frozen=True):
+    """A step and rank of one run alone."""
+
+    step: int
+    rank: int
+    side: Side
+
+
+class NothingComparable(ComparisonFact, frozen=True):
+    """No values could be compared."""
+
+
+class TwoFrameworks(ComparisonFact, frozen=True):
+    """The dumps are of two frameworks."""
+
+    problem: str
+    benchmark: str
+
+
+class RulesUnfit(ComparisonFact, frozen=True):
+    """Rules of a user for calls that fit none."""
+
+    names: str
+    count: int
+
+
+class FilesBroken(ComparisonFact, frozen=True):
+    """Files of values that cannot be read."""
+
+    name: str
+    count: int
+
+
+class SameParameters(PairingFact, frozen=True):
+    """So many parameters of the same shapes."""
+
+    count: int
+
+
+class SameClass(PairingFact, frozen=True):
+    """Modules of one class."""
+
+    name: str
+
+
+class SameInside(PairingFact, frozen=True):
+    """So many modules inside on both sides."""
+
+    count: int
+
+
+class SamePlace(PairingFact, frozen=True):
+    """The same place among the modules around."""
+
+
+class WrittenByMsprobe(MsprobeFact, frozen=True, tag="msprobe_file"):
+    """The file is of msprobe's own builder."""
+
+
+class MsprobeError(MsprobeFact, frozen=True):
+    """msprobe's rules call a node an error."""
+
+
+class MsprobeMessage(MsprobeFact, frozen=True):
+    """What msprobe says of a value."""
+
+    value: str
+    text: str
+
+
+class ParallelMerge(MsprobeFact, frozen=True):
+    """What msprobe says of merged ranks."""
+
+    text: str

@@ -1,0 +1,355 @@
+"""Why a finding is one, and what else is said of it."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from builder.reasons.fact import ErrorOf, FindingFact, Measured
+
+
+class Introduced(FindingFact, frozen=True):
+    """Inputs agree, an output does not; both scores are 0 to 1."""
+
+    value: str
+    score: float
+    input_score: float
+
+
+class IntroducedBeyond(FindingFact, frozen=True):
+    """Inputs differ, and not such that an output would."""
+
+    value: str
+    score: float
+    input_score: float
+
+
+class Drift(FindingFact, frozen=True):
+    """A difference grows over many calls, most of all here."""
+
+    value: str
+    score: float
+
+
+class FirstInexact(FindingFact, frozen=True):
+    """All before agrees to the last digit; `reader` makes the difference grow."""
+
+    value: str
+    reader: str
+
+
+class ElementsMoved(FindingFact, frozen=True):
+    """What `maker` put out stands in other places where it is read."""
+
+    value: str
+    maker: str
+
+
+class Explained(FindingFact, frozen=True):
+    """How far a value is off, relative, and how much of that what differs before it explains.
+
+    `of` says what `apart` is of, `at` which other call the value is of.
+    """
+
+    value: str
+    apart: float
+    explained: float
+    of: ErrorOf | UnsetType | None = UNSET
+    at: str | UnsetType = UNSET
+
+
+class ExtraCalls(FindingFact, frozen=True):
+    """Calls that the problem run alone makes."""
+
+    names: str
+
+
+class MissingCalls(FindingFact, frozen=True):
+    """Calls that the benchmark run alone makes."""
+
+    names: str
+
+
+class ExtraReplaced(FindingFact, frozen=True):
+    """Calls of the problem run, and those of the benchmark run in their place."""
+
+    names: str
+    instead: str
+
+
+class MissingReplaced(FindingFact, frozen=True):
+    """Calls of the benchmark run, and those of the problem run in their place."""
+
+    names: str
+    instead: str
+
+
+class ExtraInside(FindingFact, frozen=True):
+    """Calls inside a module that the problem run alone makes."""
+
+    names: str
+
+
+class MissingInside(FindingFact, frozen=True):
+    """Calls inside a module that the benchmark run alone makes."""
+
+    names: str
+
+
+class Heals(FindingFact, frozen=True):
+    """All that comes of it agrees in the end."""
+
+
+class CallsBeside(FindingFact, frozen=True):
+    """Calls that one run alone makes at the same line."""
+
+    names: str
+
+
+class InPlaceOf(FindingFact, frozen=True):
+    """Of earlier releases: the other run's calls in the same place."""
+
+    names: str
+
+
+class InputDiffers(FindingFact, frozen=True):
+    """An input differs, and no recorded call explains that."""
+
+    value: str
+    score: float
+
+
+class Rewired(FindingFact, frozen=True):
+    """The two runs read what different calls put out."""
+
+    value: str
+    score: float
+    maker: str
+    instead: str
+
+
+class FedOtherwise(FindingFact, frozen=True):
+    """A call without values was given what another call put out."""
+
+    value: str
+    maker: str
+    instead: str
+
+
+class BatchDiffers(FindingFact, frozen=True):
+    """The model is given other data."""
+
+    value: str
+    score: float
+
+
+class RowsDiffer(FindingFact, frozen=True):
+    """Some ranks are given other rows of the batch."""
+
+    value: str
+    count: int
+    total: int
+    ranks: str
+    coordinates: str
+
+
+class UnrecordedDiffers(FindingFact, frozen=True):
+    """An input differs that no recorded call makes; `maker` runs right before, without values."""
+
+    value: str
+    score: float
+    maker: str | UnsetType = UNSET
+
+
+class IntegersDiffer(FindingFact, frozen=True):
+    """A value holds other integers."""
+
+    value: str
+
+
+class ParameterDiffers(FindingFact, frozen=True):
+    """A parameter differs before the step computes anything."""
+
+    value: str
+    score: float
+
+
+class Rewritten(FindingFact, frozen=True):
+    """Other parameters are read than the optimizer left in a step."""
+
+    step: int
+
+
+class RewrittenOn(FindingFact, frozen=True):
+    """The same of some ranks."""
+
+    step: int
+    ranks: str
+    coordinates: str
+
+
+class RewrittenThere(FindingFact, frozen=True):
+    """The same of the benchmark run."""
+
+    step: int
+
+
+class OptimizerDiffers(FindingFact, frozen=True, tag="optimizer"):
+    """All gradients of a step agree: the optimizer's update is what differs."""
+
+    step: int
+
+
+class HiddenByInfinity(FindingFact, frozen=True):
+    """Infinities hide whether an output agrees; what `reader` puts out does not."""
+
+    value: str
+    reader: str
+
+
+class HandsOn(FindingFact, frozen=True, tag="handed_on"):
+    """What a call hands on is not recorded; `reader` receives it, and it differs."""
+
+    value: str
+    reader: str
+
+
+class NonfiniteMade(FindingFact, frozen=True):
+    """NaN or infinity is made of finite inputs."""
+
+    value: str
+    state: str
+
+
+class NonfiniteFirst(FindingFact, frozen=True):
+    """The first NaN or infinity of a step."""
+
+    value: str
+    state: str
+
+
+class NonfiniteFollows(FindingFact, frozen=True):
+    """The first NaN or infinity of a step is in what `maker`, which runs later, puts out."""
+
+    maker: str
+    value: str
+    state: str
+
+
+class ArgumentDiffers(FindingFact, frozen=True):
+    """A call is given another argument; both as text, None where a run gives none."""
+
+    value: str
+    problem: str | None
+    benchmark: str | None
+
+
+class PrecisionDiffers(FindingFact, frozen=True):
+    """A call computes in another format."""
+
+    problem: str
+    benchmark: str
+
+
+class PartnerMissing(FindingFact, frozen=True):
+    """Another rank makes no call that belongs to a communication."""
+
+    kind: str
+    peer_rank: int
+
+
+class CollectiveOrder(FindingFact, frozen=True):
+    """Another rank makes another collective in this place."""
+
+    kind: str
+    other: str
+    peer_rank: int
+
+
+class CheckpointRecomputed(FindingFact, frozen=True):
+    """A call that runs in the backward pass."""
+
+
+class DefaultDiffers(FindingFact, frozen=True):
+    """A default in which two frameworks differ; both as text."""
+
+    what: str
+    mindspore: str
+    pytorch: str
+
+
+class ReplicaDiffers(FindingFact, frozen=True):
+    """What should be the same on all ranks of an axis is not; `error` is relative."""
+
+    value: str
+    axis: str
+    ranks: str
+    coordinates: str
+    error: Measured
+
+
+class Misplaced(FindingFact, frozen=True):
+    """Some ranks hold other positions than the run's order says."""
+
+    value: str
+    axis: str
+    ranks: str
+    coordinates: str
+    error: Measured
+    order: str
+
+
+class NotReduced(FindingFact, frozen=True):
+    """The ranks' values are not summed over an axis."""
+
+    axis: str
+
+
+class OtherAxis(FindingFact, frozen=True):
+    """A collective runs over another axis than in the other layers."""
+
+    text: str
+
+
+class PartialUsed(FindingFact, frozen=True):
+    """A part of a sum is used as the whole."""
+
+    text: str
+
+
+class GradientsScaled(FindingFact, frozen=True):
+    """All gradients that the optimizer reads are so many times the benchmark's."""
+
+    factor: Measured
+
+
+class UpdatesDiffer(FindingFact, frozen=True):
+    """What the optimizer reads or writes differs for nearly all parameters."""
+
+    count: int
+
+
+class SameOf(FindingFact, frozen=True):
+    """The same is true of others, the first of them by name."""
+
+    count: int
+    names: str
+
+
+class UpdateAlone(FindingFact, frozen=True):
+    """What the optimizer reads agrees, what it leaves does not."""
+
+
+class ShardDiffers(FindingFact, frozen=True):
+    """The parts of some ranks are off."""
+
+    ranks: str
+    coordinates: str
+
+
+class OnRanks(FindingFact, frozen=True):
+    """The ranks that have a node, and what it is called there."""
+
+    ranks: str
+    coordinates: str
+    there: str
+    origin: str | UnsetType = UNSET

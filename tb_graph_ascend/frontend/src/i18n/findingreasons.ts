@@ -1,0 +1,128 @@
+/* What the page decides by the reasons of findings: every code has to be here, or tsc says so. */
+
+import type { Reason } from "../api/types";
+import { REASON_KINDS } from "../i18n/reasonkinds";
+
+type Kinds = typeof REASON_KINDS;
+/** The codes of reasons that are said of findings. */
+export type FindingCode = { [Code in keyof Kinds]: Kinds[Code] extends "finding" ? Code : never }[keyof Kinds];
+
+/** Whether a reason holds in every place of a cause (what the call is given) or where it was found (what it puts out). */
+const HOLDS: Record<FindingCode, "everywhere" | "there"> = {
+  introduced: "there",
+  introduced_beyond: "there",
+  drift: "there",
+  first_inexact: "there",
+  elements_moved: "there",
+  explained: "there",
+  extra_calls: "everywhere",
+  missing_calls: "everywhere",
+  extra_replaced: "everywhere",
+  missing_replaced: "everywhere",
+  extra_inside: "there",
+  missing_inside: "there",
+  heals: "there",
+  calls_beside: "there",
+  in_place_of: "there",
+  input_differs: "there",
+  rewired: "there",
+  fed_otherwise: "everywhere",
+  batch_differs: "there",
+  rows_differ: "there",
+  unrecorded_differs: "there",
+  integers_differ: "there",
+  parameter_differs: "there",
+  rewritten: "there",
+  rewritten_on: "there",
+  rewritten_there: "there",
+  optimizer: "there",
+  hidden_by_infinity: "there",
+  handed_on: "there",
+  nonfinite_made: "there",
+  nonfinite_first: "there",
+  nonfinite_follows: "there",
+  argument_differs: "everywhere",
+  precision_differs: "there",
+  partner_missing: "there",
+  collective_order: "there",
+  checkpoint_recomputed: "there",
+  default_differs: "there",
+  replica_differs: "there",
+  misplaced: "there",
+  not_reduced: "there",
+  other_axis: "there",
+  partial_used: "there",
+  gradients_scaled: "there",
+  updates_differ: "there",
+  same_of: "there",
+  update_alone: "there",
+  shard_differs: "there",
+  on_ranks: "there",
+};
+
+/** Whether it says more exactly than the kind of a finding what it is. */
+const TELLS: Record<FindingCode, boolean> = {
+  introduced: false,
+  introduced_beyond: false,
+  drift: false,
+  first_inexact: false,
+  elements_moved: false,
+  explained: false,
+  extra_calls: true,
+  missing_calls: true,
+  extra_replaced: true,
+  missing_replaced: true,
+  extra_inside: false,
+  missing_inside: false,
+  heals: false,
+  calls_beside: false,
+  in_place_of: false,
+  input_differs: false,
+  rewired: true,
+  fed_otherwise: true,
+  batch_differs: true,
+  rows_differ: true,
+  unrecorded_differs: false,
+  integers_differ: false,
+  parameter_differs: false,
+  rewritten: false,
+  rewritten_on: false,
+  rewritten_there: false,
+  optimizer: true,
+  hidden_by_infinity: false,
+  handed_on: false,
+  nonfinite_made: false,
+  nonfinite_first: false,
+  nonfinite_follows: false,
+  argument_differs: false,
+  precision_differs: false,
+  partner_missing: false,
+  collective_order: false,
+  checkpoint_recomputed: false,
+  default_differs: false,
+  replica_differs: false,
+  misplaced: false,
+  not_reduced: false,
+  other_axis: false,
+  partial_used: false,
+  gradients_scaled: false,
+  updates_differ: false,
+  same_of: false,
+  update_alone: false,
+  shard_differs: false,
+  on_ranks: false,
+};
+
+/** Whether a reason holds in every place of its cause. */
+export function holdsEverywhere({ code }: Reason): boolean {
+  return isOfFindings(code) && HOLDS[code] === "everywhere";
+}
+
+/** Whether a reason says what its finding is. */
+export function tellsKind({ code }: Reason): boolean {
+  return isOfFindings(code) && TELLS[code];
+}
+
+function isOfFindings(code: Reason["code"]): code is FindingCode {
+  return REASON_KINDS[code] === "finding";
+}

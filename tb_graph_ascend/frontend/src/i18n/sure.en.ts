@@ -1,0 +1,19 @@
+/* Written by `make messages` from builder/finding_certainty.py, which alone words it. */
+
+export const sureEn = {
+  word: {
+    certain: "certain",
+    likely: "likely",
+    possible: "possible",
+  },
+  basis: {
+    measured: "elements were compared, or numbers that have to be equal",
+    estimated: "how far apart elements are is estimated by sketches, within a factor of 2",
+    scores: "statistics alone tell it; no elements were seen",
+    guessed: "what makes this value, or its match, was not recorded",
+  },
+  behind: "another cause comes before it and may explain it",
+  told: "{{word}}: {{why}}",
+  and: "; ",
+  untold: "how sure it is, this file does not say: it was built by an earlier release",
+};

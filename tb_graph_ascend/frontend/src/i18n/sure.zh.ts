@@ -1,0 +1,19 @@
+/* Written by `make messages` from builder/finding_certainty.py, which alone words it. */
+
+export const sureZh = {
+  word: {
+    certain: "确定",
+    likely: "很可能",
+    possible: "可能",
+  },
+  basis: {
+    measured: "比对了元素，或必须相等的数值",
+    estimated: "元素的差异由草图估计，误差在 2 倍以内",
+    scores: "仅由统计量得出，未见元素",
+    guessed: "产生此值的调用或其匹配没有记录",
+  },
+  behind: "之前另有原因，可能解释它",
+  told: "{{word}}：{{why}}",
+  and: "；",
+  untold: "此文件由较早版本生成，未说明确定程度",
+};

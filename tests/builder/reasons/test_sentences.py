@@ -1,0 +1,123 @@
+"""What sentences make of their numbers, in both languages, and that every reason has one."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import get_args
+
+import msgspec
+import pytest
+
+from builder.reasons import (
+    AttributeDiffers,
+    Explained,
+    Fact,
+    MergedValues,
+    NormErrorGrows,
+    OnRanks,
+    Reason,
+    Surplus,
+    UnrecordedDiffers,
+    sentence,
+)
+from builder.reasons.reason_words import PHRASES, SENTENCES
+from builder.reasons.sentences import apart, percent
+
+REASONS: tuple[type[Fact], ...] = get_args(Reason)
+# What sentences may hold beside the fields: clauses that are made of them.
+CLAUSES = {"before", "perhaps"}
+
+
+def code_of(reason: type[Fact]) -> str:
+    return str(reason.__struct_config__.tag)
+
+
+def leaves(kind: type[Fact]) -> set[type[Fact]]:
+    below = kind.__subclasses__()
+    return {leaf for one in below for leaf in leaves(one)} if below else {kind}
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_the_union_has_all_reasons() -> None:
+    assert leaves(Fact) == set(REASONS)
+    assert len({code_of(reason) for reason in REASONS}) == len(REASONS)
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=code_of)
+def test_every_reason_has_sentences_of_its_own_fields(reason: type[Fact]) -> None:
+    known = {field.name for field in msgspec.structs.fields(reason)} | CLAUSES
+    own = [words for code, words in SENTENCES.items() if code.startswith(code_of(reason))]
+    english, chinese = SENTENCES[code_of(reason)]
+    assert own and fields(english) == fields(chinese) <= known
+
+
+def test_every_sentence_is_of_a_reason() -> None:
+    kinds = ("sketch", "elements", "norm", "mean", "max", "min")
+    codes = {code_of(reason) for reason in REASONS}
+    extra = [code for code in SENTENCES if code not in codes]
+    assert {code.rpartition("_")[0] for code in extra} <= codes
+    assert {code.rpartition("_")[2] for code in extra} <= set(kinds)
+
+
+@pytest.mark.parametrize("name", PHRASES)
+def test_phrases_hold_the_same_in_both_languages(name: str) -> None:
+    english, chinese = PHRASES[name]
+    assert fields(english) == fields(chinese)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown", "chinese"),
+    [
+        (0.5, "50.0%", " 50.0%"),
+        (0.001, "0.1%", " 0.1%"),
+        (8.2e-5, "0.0082%", " 0.0082%"),
+        (9.99, "999.0%", " 999.0%"),
+        (40.0, "40 times the benchmark", " 40 倍"),
+        (999.9, "1 thousand times the benchmark", " 1000 倍"),
+        (3.06e9, "3.1 billion times the benchmark", " 31亿倍"),
+        (2.0e20, "2.0e+20 times the benchmark", " 2.0e+20 倍"),
+    ],
+)
+def test_a_share_is_neither_rounded_away_nor_thirteen_digits_long(
+    share: float, shown: str, chinese: str
+) -> None:
+    assert (apart(share), apart(share, "zh")) == (shown, chinese)
+    said = sentence(Explained("output.0", share, 0.0))
+    assert said == f"output.0 is off by {shown}, and nothing before it explains that"
+    assert percent(0.0) == "0.0%"
+
+
+def test_an_estimate_is_about_and_a_measured_number_is_not() -> None:
+    def told(explained: float = 0.03, of: str | None = None) -> str:
+        return sentence(Explained("output.0", 0.3, explained, of))  # type: ignore[arg-type]
+
+    assert told().startswith("output.0 is off by 30.0%, and what differs before it")
+    assert told().endswith("explains 10.0% of that")
+    assert "by about 30.0%" in told(of="sketch")
+    assert "about" not in told(of="elements")
+    assert told(of="norm").startswith("the norm of output.0 is off by 30.0%")
+    assert told(1e-6).endswith("less than 1 % of that")
+
+
+def test_a_value_of_another_call_says_whose_it_is() -> None:
+    said = sentence(Explained("input.0", 0.3, 0.0, "sketch", "Torch.lerp_.0.forward"))
+    assert said.startswith("input.0 of Torch.lerp_.0.forward is off by about 30.0%")
+
+
+def test_chinese_has_no_english_words_of_the_builder_left() -> None:
+    where = "tp 0 of 2; tp 1 of 2; and 6 more"
+    told = sentence(OnRanks("0, 1", where, "; there: Module.a.forward.0", "a"), "zh")
+    assert "tp 0（共 2）; tp 1（共 2）；另有 6 个" in told
+    assert "；在该处名为 Module.a.forward.0" in told
+    values = MergedValues(9, 1, 2, 3, "parts are missing: 3")
+    assert "缺少分片: 3" in sentence(values, "zh")
+    assert sentence(Surplus("output.1", "problem"), "zh") == "output.1：只存在于问题侧"
+    assert "形状" in sentence(AttributeDiffers("output.1", "shape", "[1]", "[2]"), "zh")
+    assert "triu" in sentence(UnrecordedDiffers("input.1", 0.9, "Tensor.triu.0.forward"), "zh")
+
+
+def test_a_measure_that_json_has_as_null_is_said() -> None:
+    assert "norm NaN or Inf, more" in sentence(NormErrorGrows("output.0", None))
