@@ -156,7 +156,6 @@ _OWN = {
     "builder/dump/json_files.py": "catches RecursionError itself; the form is msgspec's",
     "builder/dump/inspection/scan.py": "catches RecursionError itself, of one entry",
     "builder/dump/inspection/json_lines.py": "catches RecursionError itself, of one line",
-    "builder/reasons.py": "what this process wrote; cells of files go through stored_rows",
     "msprobe/cli/compare.py": "messages of this process",
     "msprobe/pytorch/monitor/monitor_settings.py": "a configuration of the user's own program",
     "msprobe/pytorch/monitor/switched_on.py": "a configuration of the user's own program",
