@@ -183,8 +183,9 @@ class StepFollowers:
         ]
         origins.append(Origin(EARLIER, self.carried.tolist()))
         found = followers(self.edges, self.known, origins, self.over, self.states.divergent)
-        own = np.flatnonzero(self._handing_on & (found.cause == NOTHING))
-        found.cause[own] = own
+        # Only what surely comes from elsewhere is not its own.
+        own = np.flatnonzero(self._handing_on & ((found.cause == NOTHING) | found.perhaps))
+        found.cause[own], found.perhaps[own] = own, False
         return found
 
     @staticmethod
