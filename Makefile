@@ -1,6 +1,6 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
 # Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
-# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`,
+# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases` and `all-clears`,
 # BASE to `findings-diff`.
 
 PYTHON   ?= python3.11
@@ -31,7 +31,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
                     $(wildcard package.json package-lock.json webpack.config.js tsconfig*.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test lint growth ruff types mypy imports eslint tsc pytest unit e2e \
+.PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
         checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
@@ -125,6 +125,10 @@ imports: venv  ## the one way that imports run
 
 growth: venv  ## work that grows faster than its input, counted: no stage may do over 5 times as much on 4 times as much
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.growth
+
+all-clears: venv  ## changes of one recorded number each, drawn by two seeds: no command may call any of them nothing
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.all_clears --seed 1
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.all_clears --seed $(or $(SEED),2)
 
 # One thread a process: more of them wait for each other where every core has a worker. The order is
 # that of tests/conftest.py, not by the number of tests: few tests may take long.

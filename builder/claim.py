@@ -26,6 +26,7 @@ INCOMPLETE = frozenset(
         "only_in",  # a step and rank of one run alone
         "files",  # a tensor file that is missing, cannot be read or does not fit its record
         "null_statistics",  # a value whose statistics one run alone has
+        "contradicted",  # a value whose statistics differ beside equal elements: not of one run
         "no_statistics",  # a value with elements, of which neither run recorded a number
         "unchecked_step",  # a step whose ranks could not be held against each other
         "only_rank",  # a rank whose series one run alone has
@@ -37,6 +38,8 @@ PARTLY = frozenset(
         "unmatched",  # a node without a partner
         "one_sided_nodes",  # a matched node of which one run alone recorded values
         "one_sided",  # a value of a matched node that one run alone has
+        "some_statistics",  # a value that one run recorded more numbers of than the other
+        "lone_ranks",  # a value that only some of the ranks have that should have it
         "helpers",  # a process beside the ranks
         "set_aside",  # a value of merged ranks that could not be put together
         "only_points",  # a number of trends that one run alone measured
@@ -47,8 +50,9 @@ PARTLY = frozenset(
     )
 )
 # What holds nothing to compare, by its nature: memory that nobody has written, a value that a
-# compiler kept in no memory, an input that its call does not read. It is told, and is no gap.
-ASIDE = frozenset(("unwritten", "fused", "unread", "incomparable", "other_kernel"))
+# compiler kept in no memory, an input that its call does not read, infinity that is a mask. It is
+# told, and is no gap.
+ASIDE = frozenset(("unwritten", "fused", "unread", "incomparable", "other_kernel", "on_purpose"))
 # Differences beyond rounding by which no node diverges.
 CLOSE = frozenset(("ends_close", "unjudged"))
 _HEADS = frozenset(("equal", "rounding", "close"))

@@ -64,7 +64,7 @@ class Fingerprints:
     @cached_property
     def numbers(self) -> list[int]:
         """The number of each value's fingerprint; NO_PRINT where it has none, and for index -1."""
-        if any(record.md5 is not None for record in self._records):
+        if [record.md5 for record in self._records].count(None) < len(self._records):
             return [*self._by_record(), NO_PRINT]
         table, recorded = self._columns.statistics.table, self._columns.statistics.recorded
         # One pattern of bits for what is equal: the addition makes 0.0 of -0.0.

@@ -23,6 +23,7 @@ class ReshapedFlow:
         self._shapes: list[Shape] = [form.shape or () for form in forms]
         self._kinds, self._sizes = columns.forms, columns.statistics.size
         self._stops = np.searchsorted(silent.calls.order, flow.begins[flow.consumer])
+        self._outputs: dict[int, int] = {}
 
     def lead(self, unmade: Unmade) -> None:
         """Lead edges through the calls that reshape them, not through those of others."""
@@ -58,9 +59,13 @@ class ReshapedFlow:
         return unmade.leave(run, to, stop, ways) if is_reshaped or whole else []
 
     def _puts_out_one(self, producer: int) -> bool:
-        keys = self._flow.tree.dump.values.keys
-        values = range(*self._flow.tree.in_order[producer].values)
-        return sum(keys[at].startswith("output") for at in values) == 1
+        # One call may put out thousands of parts, and is asked for each of them.
+        known = self._outputs.get(producer)
+        if known is None:
+            keys = self._flow.tree.dump.values.keys
+            values = range(*self._flow.tree.in_order[producer].values)
+            known = self._outputs[producer] = sum(keys[at].startswith("output") for at in values)
+        return known == 1
 
     def _parts(self) -> defaultdict[int, set[int]]:
         """Of what was cut, by its index, the fingerprints of the parts that were read."""

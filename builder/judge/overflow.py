@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, isnan
 from typing import Literal
 
 import numpy as np
@@ -54,7 +54,7 @@ def overflow_levels(tree: Tree, statistics: Statistics | None = None) -> list[st
     for node in tree.in_order:
         owner[node.values[0] : node.values[1]] = node.exec_order
     known = owner >= 0
-    output = np.array([_is_output(key) for key in values.keys], dtype=bool)
+    output = np.array([key.startswith(OUTPUT_ROLES) for key in values.keys], dtype=bool)
     dirty = statistics.nonfinite
     masked = statistics.overflowed[3] | are_smallest(statistics.table[1])  # grown on purpose
     norm = np.where(statistics.recorded[3] & ~dirty & ~masked, statistics.table[3], np.nan)
@@ -64,14 +64,18 @@ def overflow_levels(tree: Tree, statistics: Statistics | None = None) -> list[st
     _hand_to_parameter_gradients(tree, dirty_in)
     norm_in = _largest_by_node(owner, known & ~output, norm, count)
     norm_out = _largest_by_node(owner, known & output, norm, count)
-    reach = _largest_by_node(owner, known & output, _reach(values.records, statistics), count)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         grown = (norm_in > 0) & (norm_out > GROWTH * norm_in)
-        grown &= reach * (norm_out / norm_in) > 1
-    return [
-        None if is_exempt(node) else _level(dirty_in[i], dirty_out[i], grown[i])
-        for i, node in enumerate(tree.in_order)
-    ]
+    if grown.any():
+        reach = _largest_by_node(owner, known & output, _reach(values.records, statistics), count)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            grown &= reach * (norm_out / norm_in) > 1
+    levels: list[str | None] = [None] * count
+    # Of thousands of nodes hardly any is one of these.
+    for i in np.flatnonzero(dirty_in | dirty_out | grown).tolist():
+        if not is_exempt(tree.in_order[i]):
+            levels[i] = _level(dirty_in[i], dirty_out[i], grown[i])
+    return levels
 
 
 def _reach(records: Sequence[Record], statistics: Statistics) -> Floats:
@@ -155,6 +159,11 @@ def first_cause(tree: Tree) -> Cause | None:
     return _Search(tree, _nonfinite_states(tree)).first() or _Search(tree, _saturated(tree)).first()
 
 
+def nonfinite_values(tree: Tree) -> int:
+    """How many values of a dump hold NaN or infinity."""
+    return len(_nonfinite_states(tree))
+
+
 def has_values(tree: Tree) -> bool:
     """Whether a dump has statistics to look at."""
     return any(record.Max is not None for record in tree.dump.values.records)
@@ -192,7 +201,12 @@ class _Search:
     def _judge(self, node: TreeNode, bad: list[int]) -> Cause | None:
         given = [i for i in bad if not _is_output(self._keys[i])]
         if is_deliberate(self._tree, node) and not _is_communication(node):
-            return None
+            if _may_hold_nan(self._tree, node):
+                return None
+            bad = [i for i in bad if self._states[i] == "NaN"]
+            if not bad:
+                return None
+            given = [i for i in bad if i in given]
         if not given:
             return self._cause(_kind(node), node, bad[0])
         weight = self._weight(node)
@@ -236,6 +250,22 @@ def is_deliberate(tree: Tree, node: TreeNode) -> bool:
     return not (_calculates(node) and any(map(_varies, given)))
 
 
+def _may_hold_nan(tree: Tree, node: TreeNode) -> bool:
+    """Whether NaN is meant too: memory to be filled later, or where the argument is NaN.
+
+    A mask is infinite.
+    """
+    if is_exempt(node) and not _fills(node):
+        return True
+    keys, records = tree.dump.values.keys, tree.dump.values.records
+    given = [records[i] for i in range(*node.values) if not _is_output(keys[i])]
+    return any(r.type == "float" and isnan(number_of(str(r.value))) for r in given)
+
+
+def _fills(node: TreeNode) -> bool:
+    return node.entry is not None and node.entry.type_name.startswith("masked_fill")
+
+
 def _calculates(node: TreeNode) -> bool:
     """Whether a call computes with its argument, in place of putting it somewhere as a mask."""
     return node.entry is not None and has(node.entry.type_name, "arithmetic")
@@ -261,8 +291,17 @@ def _is_output(key: str) -> bool:
 
 
 def _nonfinite_states(tree: Tree) -> dict[int, str]:
-    states = ((i, nonfinite_state(record)) for i, record in enumerate(tree.dump.values.records))
-    return {index: state for index, state in states if state}
+    """By extremes, or else by a mean and norm that no overflow of their sum explains."""
+    records = tree.dump.values.records
+    bad = np.flatnonzero(statistics_of(records).nonfinite).tolist()
+    return {
+        index: nonfinite_state(records[index]) or _state_of_sums(records[index]) for index in bad
+    }
+
+
+def _state_of_sums(record: Record) -> str:
+    sums = [number_of(cell) for cell in (record.Mean, record.Norm) if cell is not None]
+    return "NaN" if any(map(isnan, sums)) else "Inf"
 
 
 def _saturated(tree: Tree) -> dict[int, str]:

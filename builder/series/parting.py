@@ -70,8 +70,8 @@ class Divergence:
     is then the largest. `nothing`: no step and target in both. `weight` is a weight of the target's
     own module that differs about as much in that step, `factor` how many times the other run's it
     is: what puts out other numbers from other weights is no fault of its own. `rates` are learning
-    rates that differ in that step or have done so before. `unjudged` counts the steps before any
-    is judged that differ by far more than all that were.
+    rates that differ in that step or have done so before. `unjudged` counts the first
+    and last steps, which are not judged, that differ by far more than all that were.
     """
 
     verdict: Verdict
@@ -160,11 +160,16 @@ def first_divergence(
 
 
 def _unjudged(apart: Floats) -> int:
-    """How many steps of the first leap above all that come later; all where too few come."""
-    if len(apart) < SETTLE + HOLD:
+    """How many of the first and last steps leap above all that are judged; all where none is.
+
+    Of the last HOLD - 1 nothing tells yet whether they stay where they are.
+    """
+    end = len(apart) - HOLD + 1
+    if end <= SETTLE:
         return len(apart)
-    later = max(float(apart[SETTLE:].max()), 2.0**_FLOOR)
-    return int((apart[:SETTLE] > later * 2.0**_LEAP).sum())
+    judged = max(float(apart[SETTLE:end].max()), 2.0**_FLOOR)
+    others = np.concatenate([apart[:SETTLE], apart[end:]])
+    return int((others > judged * 2.0**_LEAP).sum())
 
 
 def _first_difference(a: Floats, b: Floats) -> int | None:

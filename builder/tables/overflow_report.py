@@ -22,7 +22,13 @@ from builder.dump.json_files import read_json
 from builder.dump.reader import dump_file, read_dump, read_stacks
 from builder.dump.sources import find_sources
 from builder.errors import BuilderError, OutputError
-from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_values
+from builder.judge.overflow import (
+    CauseKind,
+    dirty_inputs,
+    first_cause,
+    has_values,
+    nonfinite_values,
+)
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.run.executor import LocalProcesses
@@ -174,8 +180,12 @@ def _looked_at(tree: Tree) -> Evidence:
         if record.dtype is not None and record.Max is None and element_count(record.shape)
         if not (record.unwritten or record.fused)
     ]
-    gaps = (Counted("no_statistics", len(silent), silent[0]),) if silent else ()
-    return Evidence((Counted("looked_at", seen),) if seen else (), gaps)
+    gaps = (
+        Counted("no_statistics", len(silent), silent[0] if silent else ""),
+        # Where no cause is found, all of them are.
+        Counted("on_purpose", nonfinite_values(tree)),
+    )
+    return Evidence((Counted("looked_at", seen),) if seen else ()).with_gaps(*gaps)
 
 
 def _shown(tree: Tree, node: TreeNode) -> dict[str, Any]:

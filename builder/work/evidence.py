@@ -11,6 +11,7 @@ from builder.claim import Counted, Evidence, Largest
 from builder.compare.columns import Columns
 from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
+from builder.compare.statistics import relative_error
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import UnlikeAttributes, UnlikeNames
 
@@ -123,7 +124,7 @@ class _Rows:
         silent &= ~self._is_set_aside
         some = self.recorded[0].any(axis=0) | self.recorded[1].any(axis=0)
         shapes = self._shapes_differ()
-        aside |= {
+        aside |= self._doubtful() | {
             "other_kernel": silent & shapes,
             "null_statistics": silent & ~shapes & some,
             "no_statistics": silent & ~shapes & ~some,
@@ -131,6 +132,24 @@ class _Rows:
             "files": self._without_files(),
         }
         return [self._counted(code, chosen, comparison) for code, chosen in aside.items()]
+
+    def _doubtful(self) -> dict[str, Rows]:
+        """The rows that were compared, of which something recorded was not, or speaks against it.
+
+        Beside elements and checksums statistics add nothing. Those that differ where elements are
+        equal are of another tensor than the file is.
+        """
+        whole = self._chosen(self._comparison.tensors) | self._checksums()
+        ours, theirs = self.recorded
+        seen = self.known & ~self.blank & ~self.surplus & self.tensor
+        told = ours.any(axis=0) & theirs.any(axis=0)
+        lone = (ours != theirs).any(axis=0) | self._lone_sketches()
+        doubtful = {"some_statistics": seen & ~whole & told & lone}
+        if whole.any():
+            equal = seen & whole & (self._comparison.error == 0)
+            apart = relative_error(*self._comparison.statistics) > self._comparison.limit
+            doubtful["contradicted"] = equal & apart
+        return doubtful
 
     def _counted(self, code: str, chosen: Rows, comparison: Comparison) -> Counted:
         rows = np.flatnonzero(chosen)
@@ -162,6 +181,14 @@ class _Rows:
         if estimates is None:
             return np.zeros(len(self.known), dtype=bool)
         return np.asarray(~np.isnan(estimates.distance))
+
+    def _lone_sketches(self) -> Rows:
+        """The rows of which one side alone has a sketch, where both runs sketch their tensors."""
+        comparison = self._comparison
+        if comparison.estimates is None:
+            return np.zeros(len(self.known), dtype=bool)
+        ours, theirs = comparison.records
+        return np.array([(p.sketch is None) != (b.sketch is None) for p, b in zip(ours, theirs)])
 
     def _without_files(self) -> Rows:
         """The rows whose elements should lie in a file on either side and were not measured."""

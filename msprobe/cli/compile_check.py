@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
     from msprobe.compile_check import Answer
@@ -49,13 +49,15 @@ def run(options: argparse.Namespace) -> Exit:
     make = load_case(options.target)
     answer = check_compilation(make, options.output_path, options.backend, options.level)
     print("\n".join(_said(answer)))
-    if not answer.diagnosis.comparable:
-        return Exit.NOTHING_COMPARABLE
-    return Exit.DONE if answer.agrees else Exit.DIVERGED
+    if answer.agrees or answer.claim.code == "nothing":
+        return exit_of(answer.claim)
+    return Exit.DIVERGED
 
 
 def _said(answer: Answer) -> list[str]:
-    found = answer.diagnosis.findings
+    from builder.claim import told
+
+    found = answer.diagnosis.named
     lines = [f"result: {answer.database}"]
     if found:
         first = found[0]
@@ -65,13 +67,8 @@ def _said(answer: Answer) -> list[str]:
         lines += [f"   {reason}" for reason in first.reasons]
         if len(found) > 1:
             lines.append(f"   and at {len(found) - 1} more; msprobe diagnose lists them")
-    elif not answer.diagnosis.comparable:
-        lines.append("nothing was compared, so nothing can be said")
-    elif answer.ends or answer.apart or answer.untold:
-        lines.append("compiled and eager differ, and where that begins was not found")
     else:
-        matched = answer.diagnosis.matched
-        lines.append(f"compiled and eager agree in {matched} modules, calls and gradients")
+        lines.append(told(answer.claim, "compiled"))
     return lines + _unexplained(answer) + _changes(answer)
 
 

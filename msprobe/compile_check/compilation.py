@@ -15,6 +15,7 @@ import torch._inductor.config
 from torch.utils._pytree import tree_leaves
 
 from builder import Diagnosis, build, diagnose
+from builder.claim import Claim, Counted, claim
 from builder.compare.score import THRESHOLD
 from builder.dump.reader import read_dump
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
@@ -63,10 +64,17 @@ class Answer:
     untold: tuple[str, ...] = ()
 
     @property
+    def claim(self) -> Claim:
+        """What may be said: of all that was recorded, and of the results where nothing was."""
+        apart = Counted("apart", len(self.apart), self.apart[0].name if self.apart else "")
+        vanished = Counted("vanished", len(self.vanished))
+        evidence = self.diagnosis.claim.evidence.with_differences(apart, vanished)
+        return claim(evidence, len(self.diagnosis.named))
+
+    @property
     def agrees(self) -> bool:
-        """Whether nothing differs, of what was recorded and of what was not."""
-        named = self.diagnosis.findings or self.vanished
-        return not (named or self.apart or self.ends or self.untold)
+        """Whether nothing differs by more than compilers round, of what could be compared."""
+        return self.claim.code in ("equal", "rounding", "close") and not self.ends
 
 
 @dataclass(frozen=True, slots=True)

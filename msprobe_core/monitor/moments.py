@@ -63,7 +63,7 @@ def statistics(rows: Rows) -> NDArray[np.float32]:
 
 
 def scalar_row(value: float) -> Rows:
-    """One row whose statistics are all the value."""
+    """One row whose statistics are all the value, but its norm, which is the magnitude."""
     row = empty_rows(1)
     row[0, [LOW, HIGH, SUM]], row[0, SQUARES], row[0, SIZE] = value, value * value, 1
     return row

@@ -264,6 +264,40 @@ def findings(count: int, faulty: bool) -> Calls:
     return Calls(entries, {})
 
 
+def healing(count: int, faulty: bool) -> Calls:
+    """Calls that each put out something else, and behind each one that puts out the same again."""
+    entries: Json = {}
+    for at in range(count):
+        between = tensor((2000.0 + at) * (1.3 if faulty else 1.0))
+        entries[f"Functional.op.{at}.forward"] = forward([tensor(1.0 + at)], [between])
+        entries[f"Functional.back.{at}.forward"] = forward([between], [tensor(3000.0 + at)])
+        entries[f"Functional.next.{at}.forward"] = forward(
+            [tensor(3000.0 + at)], [tensor(4000.0 + at)]
+        )
+    return Calls(entries, {})
+
+
+def silent_parts(count: int, faulty: bool) -> Calls:
+    """One call with many outputs, each read behind a call that left no values."""
+    parts = [tensor(10.0 + at + (faulty and at > count // 2)) for at in range(count)]
+    entries: Json = {"Torch.split.0.forward": forward([tensor(4.0)], parts)}
+    for at, part in enumerate(parts):
+        entries[f"Tensor.view.{at}.forward"] = _NO_VALUES
+        read = {**part, "shape": [4]}
+        entries[f"Torch.mul.{at}.forward"] = forward([read], [tensor(1e5 + at)])
+    return Calls(entries, {})
+
+
+def told_parts(count: int, faulty: bool) -> Calls:
+    """One call with many outputs, in a dump that says of each who put it out."""
+    parts = [tensor(10.0 + at + (faulty and at > count // 2)) for at in range(count)]
+    entries: Json = {"Torch.split.0.forward": forward([tensor(4.0)], parts)}
+    for at, part in enumerate(parts):
+        read = {**part, "source": f"Torch.split.0.forward.output.{at}"}
+        entries[f"Torch.mul.{at}.forward"] = forward([read], [tensor(1e5 + at)])
+    return Calls(entries, {})
+
+
 FAMILIES: tuple[Family, ...] = (
     own_values,
     zeros,
@@ -285,4 +319,7 @@ FAMILIES: tuple[Family, ...] = (
     gradients,
     one_more,
     findings,
+    healing,
+    silent_parts,
+    told_parts,
 )

@@ -184,10 +184,14 @@ def record(folder: Path) -> None:
 
 def measure(folder: Path) -> None:
     """The same under the monitor's hooks."""
-    rows: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, list[float]]] = {}
     for name, run in KINDS.items():
-        found: dict[str, float] = {}
-        hooks = CollectiveHooks({}, lambda row, x, found=found: found.update({row: x.max().item()}))
+        found: dict[str, list[float]] = {}
+
+        def note(row: str, x: torch.Tensor, found: dict[str, list[float]] = found) -> None:
+            found.setdefault(row, []).append(x.max().item())
+
+        hooks = CollectiveHooks({}, note)
         run()
         hooks.end_step()
         hooks.close()

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan, prod, sqrt
+from math import isfinite, isnan, prod, sqrt
 
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.tolerances import epsilon_of, recorded_rounding, sum_rounding
-from msprobe_core.format import COMMUNICATION
+from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 Group = tuple[int, ...]
 
@@ -65,6 +65,46 @@ def told_collectives(values: RunValues) -> int:
     )
 
 
+def lone_collectives(values: RunValues) -> Iterator[str]:
+    """The calls of which a rank of the group left no numbers where others did, or fewer.
+
+    What stages of a pipeline say to each other counts for none: their calls have names of their
+    own, under which no call is the other's.
+    """
+    places = values.run.layout.places
+    stages = {rank: place.at.get("pp", 0) for rank, place in places.items()}
+    for call in _checked_calls(values):
+        told = (record.group_ranks for record in call.records.get("input.group", {}).values())
+        groups = {tuple(ranks) for ranks in told if ranks} or set(_groups_of(call))
+        within = [group for group in groups if len({stages.get(rank) for rank in group}) == 1]
+        if any(_is_lone(by, group) for by in call.records.values() for group in within):
+            yield call.name
+
+
+def _is_lone(by_rank: dict[int, Record], group: Group) -> bool:
+    known = [by_rank[rank] for rank in group if rank in by_rank]
+    if not any(record.dtype is not None for record in known):
+        return False
+    unlike = {_recorded(record) for record in known if not record.unwritten}
+    return len(known) < len(group) or not all(map(_is_told, known)) or len(unlike) > 1
+
+
+def _recorded(record: Record) -> tuple[bool, ...]:
+    """Which numbers a tensor left; of an empty one there are none."""
+    cells = (record.Max, record.Min, record.Mean, record.Norm)
+    return tuple(cell is not None or not _has_elements(record) for cell in cells)
+
+
+def _is_told(record: Record) -> bool:
+    """Whether a tensor left its numbers, or has none: it is empty, or nobody had written it."""
+    recorded = record.Max is not None or record.Mean is not None
+    return bool(recorded or record.unwritten or not _has_elements(record))
+
+
+def _has_elements(record: Record) -> bool:
+    return bool(prod(record.shape or (1,)))
+
+
 def _has_numbers(call: CollectiveCall) -> bool:
     def known(side: str) -> bool:
         listed = (
@@ -110,7 +150,18 @@ def _groups_of(call: CollectiveCall) -> Sequence[Group]:
 
 def _reduced(call: CollectiveCall, group: Group) -> str | None:
     given = call.each(group, "input.0", "input.tensor")
-    return None if given is None else _all_sums(call, group, given, "output.0", "output.tensor")
+    if given is None:
+        return None
+    return _all_sums(call, group, given, "output.0", "output.tensor") or _unlike(call, group)
+
+
+def _unlike(call: CollectiveCall, group: Group) -> str | None:
+    """The ranks have one result, to its last digit: it was added up once."""
+    results = call.each(group, "output.0", "output.tensor") or []
+    for rank, made in zip(group, results):
+        if not _is_same(made, results[0]):
+            return f"its results on ranks {group[0]} and {rank} are not the same"
+    return None
 
 
 def _all_sums(
@@ -118,10 +169,26 @@ def _all_sums(
 ) -> str | None:
     for rank in group:
         made = call.of(rank, *keys)
-        text = None if made is None else _not_the_sum(made, given, rank, group)
+        text = None if made is None else _other_form(made, given, rank, group)
+        text = text or (None if made is None else _not_the_sum(made, given, rank, group))
         if text is not None:
             return text
     return None
+
+
+def _other_form(made: Record, given: Sequence[Record], rank: int, group: Group) -> str | None:
+    """What is put out where it lies has the shape and format that every rank gave."""
+    forms = [_form(record) for record in (made, *given)]
+    if len(set(forms)) < 2:
+        return None
+    return (
+        f"its result on rank {rank} is {forms[0]}, and ranks {_listed(group)} gave "
+        f"{', '.join(sorted(set(forms[1:])))}"
+    )
+
+
+def _form(record: Record) -> str:
+    return f"{canonical_dtype(record.dtype or '')} {list(record.shape or ())}"
 
 
 def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group) -> str | None:
@@ -257,16 +324,23 @@ def _union(parts: Sequence[Record]) -> Record | None:
 
 def _is_same(made: Record, wanted: Record) -> bool:
     """Whether two tensors have the same numbers; what a side does not record says nothing."""
-    ours = [number_of(c) for c in (made.Max, made.Min, made.Mean, made.Norm)]
-    theirs = [number_of(c) for c in (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)]
-    count = max(1, prod(made.shape or (1,)))
-    scales = (0.0, 0.0, theirs[3] / sqrt(count), theirs[3])
+    ours = (made.Max, made.Min, made.Mean, made.Norm)
+    theirs = (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)
+    count, norm = max(1, prod(made.shape or (1,))), number_of(wanted.Norm)
+    scales = (0.0, 0.0, norm / sqrt(count), norm)
     off = 2 * recorded_rounding(count)  # two ranks may add the same elements up in other orders
     return all(
-        isnan(a) or isnan(b) or abs(a - b) <= off * scale
+        _are_near(number_of(a), number_of(b), off * scale)
         for a, b, scale in zip(ours, theirs, scales, strict=True)
-        if not isnan(scale)
+        if a is not None and b is not None
     )
+
+
+def _are_near(one: float, other: float, off: float) -> bool:
+    """Whether two recorded numbers are; NaN and infinity are near to themselves alone."""
+    if not (isfinite(one) and isfinite(other)):
+        return one == other or (isnan(one) and isnan(other))
+    return one == other or abs(one - other) <= (0.0 if isnan(off) else off)
 
 
 def _listed(group: Group) -> str:

@@ -26,7 +26,12 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.assembly.peers import micro_batches_of
-from builder.ranks.checks.collectives import told_collectives, wrong_collectives
+from builder.ranks.checks.collectives import (
+    lone_collectives,
+    told_collectives,
+    wrong_collectives,
+)
+from builder.ranks.checks.lone_parameters import lone_parameters
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
@@ -101,13 +106,16 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     ]
     order = {name: number for number, name in enumerate(run.dump.ranges)}
     seen["collectives"] = told_collectives(values)
-    return Checked(sorted(findings, key=lambda each: order[each.node]), _evidence(step, seen))
+    lone = [*lone_parameters(values, _is_parameter), *lone_collectives(values)]
+    gap = Counted("lone_ranks", len(lone), lone[0] if lone else "")
+    findings.sort(key=lambda each: order[each.node])
+    return Checked(findings, _evidence(step, seen).with_gaps(gap))
 
 
 def _evidence(step: int, seen: Counter[str]) -> Evidence:
     """What a step rests on; one without anything is as good as unchecked."""
     compared = [Counted(code, seen[code]) for code in ("replicas", "collectives", "factors")]
-    gaps = [Counted("null_statistics", seen["silent"])]
+    gaps = [Counted("no_statistics", seen["silent"])]
     if not any(each.count for each in compared):
         gaps.append(Counted("unchecked_step", 1, f"step {step}"))
     return Evidence(tuple(each for each in compared if each.count)).with_gaps(*gaps)
@@ -154,6 +162,7 @@ def _role_conflicts(
     name, key, sizes = role
     same = _same(values, rows)
     table, recorded = values.numbers(indices([values.run.parts[row] for row in rows]))
+    forms = _forms(values, rows)
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
     placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
     for place, axis in enumerate(axes):
@@ -169,15 +178,37 @@ def _role_conflicts(
         has_numbers = int(recorded.any(axis=(0, 2)).sum())
         seen["replicas"] += has_numbers
         seen["silent"] += len(rows) - has_numbers
-        for at in np.flatnonzero(apart > same).tolist():
-            ranks = _outliers(values, rows[at], table[:, at], axes, place)
+        unlike = _are_unlike(forms, axes, place)
+        for at in np.flatnonzero((apart > same) | unlike).tolist():
+            told = forms if unlike[at] else table
+            ranks = _outliers(values, rows[at], told[:, at], axes, place)
             where = values.run.layout.describe_all(ranks)
+            how = "has other shapes or formats" if unlike[at] else f"differs by {apart[at]:.3g}"
             text = (
-                f"{key} should be the same on all {axis.axis} ranks and differs by "
-                f"{apart[at]:.3g}: rank {', '.join(map(str, ranks))} ({where})"
+                f"{key} should be the same on all {axis.axis} ranks and {how}: rank "
+                f"{', '.join(map(str, ranks))} ({where})"
             )
             owner = values.owner[rows[at]]
             yield CheckFinding("replica", step, owner, axis.axis, ranks, where, text)
+
+
+def _forms(values: RunValues, rows: Sequence[int]) -> Floats:
+    """A number for shape and format of each part [1, values, parts], equal where both are."""
+    numbers: dict[tuple[object, ...], int] = {}
+    listed = [
+        [numbers.setdefault((r.shape, r.dtype), len(numbers)) for r in values.records(row)]
+        for row in rows
+    ]
+    return np.array([listed], dtype=np.float64)
+
+
+def _are_unlike(
+    forms: Floats, axes: Sequence[AxisLayout], place: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Which values have parts of unlike shape or format along an axis."""
+    inner = prod(axis.size for axis in axes[:place])
+    grid = forms.reshape(forms.shape[1], -1, axes[place].size, inner)
+    return np.asarray((grid != grid[:, :, :1]).any(axis=(1, 2, 3)))
 
 
 def _is_whole(axis: str, role: str, placements: dict[str, str], layout: RunLayout) -> bool | None:
@@ -195,12 +226,17 @@ def _parameter_agrees(
     values: RunValues, rows: Sequence[int], axes: tuple[AxisLayout, ...], place: int
 ) -> bool:
     """Whether most of the parameters beside some gradients agree along an axis."""
-    beside = []
+    all_parts, beside = values.run.parts, []
     for row in rows:
         start, stop = values.run.dump.ranges[values.owner[row]]
-        beside += [i for i in range(start, stop) if values.keys[i] == "parameters.value"]
-    parts = [values.run.parts[i] for i in beside]
-    if not parts or any(len(p) != len(parts[0]) for p in parts):
+        beside += [
+            i
+            for i in range(start, stop)
+            if values.keys[i] == "parameters.value"
+            and all_parts[i].places.sizes == all_parts[row].places.sizes
+        ]
+    parts = [all_parts[i] for i in beside]
+    if not parts:
         return False
     apart = disagreement(values.numbers(indices(parts))[0], axes, place)
     return float((apart <= _same(values, beside)).mean()) >= 0.5

@@ -24,7 +24,7 @@ from msprobe_core.report import say
 from msprobe_core.torch.watch.awaited import Awaited
 from msprobe_core.torch.watch.coalescing import CoalescingBlocks
 from msprobe_core.torch.watch.collectives import without_received
-from msprobe_core.torch.watch.point_to_point import PointToPoint
+from msprobe_core.torch.watch.point_to_point import Call, PointToPoint
 
 FUNCTIONS = (
     *("send", "recv", "broadcast", "reduce", "all_reduce", "gather", "scatter"),
@@ -88,7 +88,7 @@ class CollectiveHooks:
             run = functools.partial(original, *args, **kwargs)
             self._inside.depth = getattr(self._inside, "depth", 0) + 1
             try:
-                return self._follow(name, run, args, kwargs, sys._getframe(1))
+                return self._follow(Call(name, run, args, kwargs, sys._getframe(1)))
             finally:
                 self._inside.depth -= 1
 
@@ -98,22 +98,15 @@ class CollectiveHooks:
         """Whether this thread is in a call that is measured as a whole."""
         return bool(getattr(self._inside, "depth", 0))
 
-    def _follow(
-        self,
-        name: str,
-        run: Callable[[], Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        caller: FrameType,
-    ) -> Any:  # noqa: ANN401
-        chosen = self._is_chosen(name, caller)
+    def _follow(self, call: Call) -> Any:  # noqa: ANN401
+        chosen = self._is_chosen(call.name, call.caller)
         if chosen and self._before and not self._log_only:
-            given = without_received(name, args, kwargs)
-            safely(self._measure, f"{name}.pre", list(_tensors(*given)))
-        result = run()
+            given = without_received(call.name, call.args, call.kwargs)
+            safely(self._measure, f"{call.name}.pre", list(_tensors(*given)))
+        result = call.run()
         if chosen and not self._log_only:
-            row = f"{name}.post", list(_tensors(args, kwargs))
-            if not self._blocks.gather([*args, *kwargs.values()], row):
+            row = f"{call.name}.post", list(_tensors(call.args, call.kwargs))
+            if not self._blocks.gather([*call.args, *call.kwargs.values()], row):
                 self._awaited.note_or_hand_over(result, row)
         return result
 

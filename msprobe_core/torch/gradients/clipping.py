@@ -126,56 +126,46 @@ def _put_name(owner: Any, name: str, function: _Function) -> None:  # noqa: ANN4
     _ends.append(lambda: setattr(owner, name, original))
 
 
+def _telling(original: _Function, clip_of: Callable[..., Clip | None]) -> _Function:
+    """Around a function that takes parameters first and clips their gradients."""
+
+    def clips(parameters: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        given, parameters = _both(parameters)
+        return _told(clip_of(given, *args, **kwargs), original, (parameters, *args), kwargs)
+
+    return clips
+
+
 def _by_norm(original: _Function) -> _Function:
     """Around `clip_grad_norm_`: it alone knows the type of the norm."""
-
-    def clip_grad_norm_(
-        parameters: Any,  # noqa: ANN401
-        max_norm: Any,  # noqa: ANN401
-        norm_type: Any = 2.0,  # noqa: ANN401
-        *args: Any,  # noqa: ANN401
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        given, parameters = _both(parameters)
-        clip = _clip_of(given, max_norm, norm_type)
-        return _told(clip, original, (parameters, max_norm, norm_type, *args), kwargs)
-
-    return clip_grad_norm_
+    return _telling(
+        original,
+        lambda given, max_norm=None, norm_type=2.0, *_, **__: _clip_of(given, max_norm, norm_type),
+    )
 
 
 def _scaling(original: _Function) -> _Function:
     """Around what multiplies gradients, for those that call it with a norm of their own."""
 
-    def clip_grads_with_norm_(
-        parameters: Any,  # noqa: ANN401
-        max_norm: Any,  # noqa: ANN401
-        total_norm: Any,  # noqa: ANN401
-        *args: Any,  # noqa: ANN401
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        clip = _running.clip
-        if clip is None:
-            given, parameters = _both(parameters)
-            clip = _clip_of(given, max_norm)
+    def clip_of(
+        given: object,
+        max_norm: object = None,
+        total_norm: object = None,
+        *_: object,
+        **__: object,
+    ) -> Clip | None:
+        clip = _running.clip or _clip_of(given, max_norm)
         if clip is not None:
             clip.takes(total_norm)
-        return _told(clip, original, (parameters, max_norm, total_norm, *args), kwargs)
+        return clip
 
-    return clip_grads_with_norm_
+    return _telling(original, clip_of)
 
 
 def _by_value(original: _Function) -> _Function:
-    def clip_grad_value_(
-        parameters: Any,  # noqa: ANN401
-        clip_value: Any,  # noqa: ANN401
-        *args: Any,  # noqa: ANN401
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        given, parameters = _both(parameters)
-        clip = _clip_of(given, max_value=clip_value)
-        return _told(clip, original, (parameters, clip_value, *args), kwargs)
-
-    return clip_grad_value_
+    return _telling(
+        original, lambda given, clip_value=None, *_, **__: _clip_of(given, max_value=clip_value)
+    )
 
 
 def _of_sharded(original: _Function) -> _Function:

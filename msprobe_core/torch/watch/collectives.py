@@ -30,7 +30,7 @@ from msprobe_core.torch.record.entries import (
 )
 from msprobe_core.torch.watch.awaited import Awaited, is_completed
 from msprobe_core.torch.watch.coalescing import CoalescingBlocks
-from msprobe_core.torch.watch.point_to_point import NAMES, PointToPoint
+from msprobe_core.torch.watch.point_to_point import NAMES, Call, PointToPoint
 from msprobe_core.torch.watch.regions import RegionWatch
 
 _RECEIVED = {
@@ -151,7 +151,7 @@ class CollectiveWatch:
             if self._is_quiet():
                 return original(*args, **kwargs)
             run = functools.partial(original, *args, **kwargs)
-            return self._record(api, run, args, kwargs, sys._getframe(1))
+            return self._record(api, Call(name, run, args, kwargs, sys._getframe(1)))
 
         return collective
 
@@ -199,41 +199,27 @@ class CollectiveWatch:
         local = self._threads.local
         return local.parent() if local.running else self._regions.region_of(caller)
 
-    def _record_operation(
-        self,
-        name: str,
-        run: Callable[[], Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        caller: FrameType,
-    ) -> Any:  # noqa: ANN401
-        api = Api("Distributed", name, has_values(name, self._risk_level))
-        return self._record(api, run, args, kwargs, caller)
+    def _record_operation(self, call: Call) -> Any:  # noqa: ANN401
+        name = call.name
+        return self._record(Api("Distributed", name, has_values(name, self._risk_level)), call)
 
-    def _record(
-        self,
-        api: Api,
-        run: Callable[[], Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        caller: FrameType,
-    ) -> Any:  # noqa: ANN401
+    def _record(self, api: Api, call: Call) -> Any:  # noqa: ANN401
         trace, local = self._trace, self._threads.local
         try:
-            name, parent, entry = self._begin(api, args, kwargs, caller)
+            name, parent, entry = self._begin(api, call.args, call.kwargs, call.caller)
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
-            return run()
+            return call.run()
         local.quiet += 1
         try:
-            work = run()
+            work = call.run()
         except BaseException:
             end_call(trace, name, entry, parent)
             raise
         finally:
             local.quiet -= 1
         try:
-            self._end(name, parent, entry, work, [*args, *kwargs.values()])
+            self._end(name, parent, entry, work, [*call.args, *call.kwargs.values()])
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(name, error)
         return work

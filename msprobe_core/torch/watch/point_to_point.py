@@ -10,6 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
@@ -22,8 +23,16 @@ NAMES = ("isend", "irecv")
 _METHODS = ("send", "recv", "recv_anysource")
 _BETWEEN = (torch.overrides.__name__, "msprobe_core.")
 
-Run = Callable[[str, Callable[[], Any], tuple[Any, ...], dict[str, Any], FrameType], Any]
-"""Called with the name, what does the call, its arguments as they were written, and the caller."""
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a collective: its name, what does it, its arguments as written, and who calls."""
+
+    name: str
+    run: Callable[[], Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    caller: FrameType
 
 
 class PointToPoint:
@@ -31,7 +40,7 @@ class PointToPoint:
     `is_quiet`.
     """
 
-    def __init__(self, run: Run, is_quiet: Callable[[], bool]) -> None:
+    def __init__(self, run: Callable[[Call], Any], is_quiet: Callable[[], bool]) -> None:
         self._run, self._is_quiet = run, is_quiet
         self._replaced = Replacements()
         self._names: dict[CodeType, str] = {}
@@ -59,7 +68,8 @@ class PointToPoint:
                 return original(group, *args, **kwargs)
             caller = self._caller(body.f_back)
             given, named = _as_written(body, caller)
-            return self._run(name, lambda: original(group, *args, **kwargs), given, named, caller)
+            run = functools.partial(original, group, *args, **kwargs)
+            return self._run(Call(name, run, given, named, caller))
 
         return method
 

@@ -86,3 +86,23 @@ def test_nan_of_a_mask_is_not_said_to_come_from_finite_values(tmp_path: Path) ->
     cause = first_cause(build_tree(read_dump(folder)))
     assert cause is not None
     assert (cause.node.name, cause.kind) == ("Functional.softmax.0.forward", "mask")
+
+
+@pytest.mark.parametrize(
+    ("call", "numbers", "state"),
+    [
+        ("Tensor.masked_fill.0.forward", {"Min": "-inf", "Mean": "-inf", "Norm": "inf"}, None),
+        ("Tensor.masked_fill_.0.forward", NAN, "NaN"),
+        ("Tensor.masked_fill.0.forward", {"Norm": "nan"}, "NaN"),
+        ("Torch.empty.0.forward", NAN, None),
+        ("Torch.mul.0.forward", {"Norm": "nan"}, "NaN"),
+        ("Torch.mul.0.forward", {"Mean": "-inf"}, "Inf"),
+        ("Torch.mul.0.forward", {"Max": 3e38, "Norm": "inf"}, None),
+    ],
+)
+def test_a_mask_is_infinite_and_any_other_number_counts(
+    tmp_path: Path, call: str, numbers: dict[str, object], state: str | None
+) -> None:
+    data = {call: forward([tensor()], [tensor() | numbers])}
+    cause = first_cause(build_tree(read_dump(write_dump(tmp_path, data, dict.fromkeys(data)))))
+    assert (cause.state if cause is not None else None) == state

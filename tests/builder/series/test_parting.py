@@ -66,6 +66,17 @@ def test_a_step_out_of_the_noise_is_found(seed: int) -> None:
     assert (parted.step, parted.target) == (120, ("grad", "a.weight"))
 
 
+@pytest.mark.parametrize("at", [0, 3, 15, 297, 298, 299])
+@pytest.mark.parametrize("factor", [1.05, 40.0, np.inf])
+def test_the_first_and_last_steps_are_not_called_noise(at: int, factor: float) -> None:
+    a = np.ones((300, len(KEYS)))
+    b = noisy(300, 1e-7)
+    b[at, 2] *= factor
+    assert found(a, b).verdict == "noise"
+    assert found(a, b).unjudged == 1
+    assert found(a, noisy(300, 1e-7)).unjudged == 0
+
+
 def test_a_value_that_is_not_finite_on_one_side_parts() -> None:
     a = np.ones((50, len(KEYS)))
     b = a.copy()

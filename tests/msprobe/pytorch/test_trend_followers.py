@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -43,17 +44,17 @@ def test_no_rank_waits_and_every_number_is_right(tmp_path: Path, kind: str, worl
             rank: json.loads((tmp_path / f"{name}-{how}-true{rank}.json").read_text())
             for rank in writers
         }
-        for target in NAMES:
-            wanted = [r for r in writers if true[r][0][target][held] or held == WHOLE]
-            assert run.ranks_of(("param", target)) == wanted, (name, target)
+        for series, target in itertools.product(("grad", "param"), NAMES):
+            wanted = [r for r in writers if true[r][series][0][target][held] or held == WHOLE]
+            assert run.ranks_of((series, target)) == wanted, (name, target)
             for rank in wanted:
-                steps, found = run.line(("param", target), rank=rank)
+                steps, found = run.line((series, target), rank=rank)
                 # What is cut is whole no more when one of its ranks has left.
                 assert steps.tolist() == ([0] if gone in written else list(range(STEPS))), (
                     name,
                     how,
                 )
-                expected = [true[rank][step][target][held] for step in steps.tolist()]
+                expected = [true[rank][series][step][target][held] for step in steps.tolist()]
                 assert found.tolist() == pytest.approx(expected, rel=1e-6), (name, rank, target)
 
 

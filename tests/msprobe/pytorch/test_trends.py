@@ -12,7 +12,14 @@ from torch import nn
 from builder.series.run import TrendRun
 from msprobe.pytorch.trends import Trends
 from msprobe_core.errors import ConfigError
-from tests.msprobe.pytorch.trend_models import Net, batches, loss_of, make, train
+from tests.msprobe.pytorch.trend_models import (
+    Net,
+    batches,
+    loss_of,
+    make,
+    train,
+    train_with_a_leap,
+)
 
 CLOSE = 2e-6
 """Relative: float32 sums of at most 131,072 elements, stored as float32."""
@@ -340,12 +347,7 @@ def test_wrong_settings_name_the_nearest(
 def test_an_alert_writes_what_led_up_to_it(tmp_path: Path) -> None:
     net, optimizer = make()
     with Trends(tmp_path, net, optimizer, activations=None, keep=5) as trends:
-        for number, ids in enumerate(batches(20)):
-            loss = loss_of(net, ids) * (100 if number == 15 else 1)
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            trends.step(loss=loss)
+        train_with_a_leap(net, optimizer, 20, (15, 100), trends.step)
     run = TrendRun(tmp_path)
     assert [(a.step, a.kind, a.target) for a in run.alerts()] == [(15, "jump", ("loss", "loss"))]
     assert not run.ranks_of(("actv", "layers.1.fc1"))
@@ -356,12 +358,7 @@ def test_an_alert_writes_what_led_up_to_it(tmp_path: Path) -> None:
 def test_an_alert_records_the_next_step_whole(tmp_path: Path) -> None:
     net, optimizer = make()
     with Trends(tmp_path, net, optimizer, on_alert="dump") as trends:
-        for number, ids in enumerate(batches(20)):
-            loss = loss_of(net, ids) * (100 if number == 15 else 1)
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            trends.step(loss=loss)
+        train_with_a_leap(net, optimizer, 20, (15, 100), trends.step)
     assert [path.name for path in (tmp_path / "dumps").iterdir()] == ["step16"]
     dumps = list((tmp_path / "dumps").rglob("dump.json"))
     assert len(dumps) == 1

@@ -21,7 +21,13 @@ from torch.nn import functional as F
 from builder.series.run import TrendRun
 from msprobe.pytorch.trends import Trends
 from msprobe_core.format.series import HEADER
-from tests.msprobe.pytorch.trend_models import Block, batches, loss_of, make, train
+from tests.msprobe.pytorch.trend_models import (
+    Block,
+    batches,
+    make,
+    train,
+    train_with_a_leap,
+)
 
 LINE = ("param", "0.weight")
 
@@ -320,13 +326,8 @@ def test_the_step_that_an_alert_records_is_one_step(tmp_path: Path, told: bool) 
         lambda _m, _a, output: true.__setitem__(len(true), output.double().norm().item())
     )
     with Trends(tmp_path, net, optimizer, on_alert="dump") as trends:
-        for number, ids in enumerate(batches(24)):
-            loss = loss_of(net, ids) * (1e4 if number == 20 else 1)
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            if told:
-                trends.step(loss=loss)
+        after = trends.step if told else (lambda loss: None)
+        train_with_a_leap(net, optimizer, 24, (20, 1e4), after)
     [file] = sorted(tmp_path.glob("dumps/step21/*/dump.json"))
     data = json.loads(file.read_text())["data"]
     output = data["Module.emb.Embedding.forward.0"]["output"][0]
@@ -446,12 +447,7 @@ def test_a_function_for_alerts_that_raises_is_said(
 
     net, optimizer = make()
     with Trends(tmp_path, net, optimizer, activations=None, on_alert=refuse) as trends:
-        for number, ids in enumerate(batches(20)):
-            loss = loss_of(net, ids) * (100 if number == 15 else 1)
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            trends.step(loss=loss)
+        train_with_a_leap(net, optimizer, 20, (15, 100), trends.step)
     assert "on_alert: ValueError: no mail server" in capfd.readouterr().err
     assert TrendRun(tmp_path).line(("loss", "loss"))[0].tolist() == list(range(20))
 

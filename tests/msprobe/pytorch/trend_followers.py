@@ -1,7 +1,8 @@
 """A training that each subset of its ranks follows in turn: `trend_followers.py DIR KIND`.
 
 Beside the trends of a case each rank writes `true<rank>.json`: norms in float64 of what it holds
-and of whole tensors. The third step of most cases is ended by `step` on the first of them alone.
+and of whole tensors, of gradients and of weights. The third step of most cases is ended by `step`
+on the first of them alone.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ def make(kind: str, world: int) -> nn.Module:
     return net
 
 
-def norms(model: nn.Module) -> dict[str, list[float]]:
-    """Of each weight: this rank's piece, the whole."""
+def norms(model: nn.Module, gradients: bool = False) -> dict[str, list[float]]:
+    """Of each weight, or of its gradient: this rank's piece, the whole."""
     found = {}
-    for name, parameter in model.named_parameters():
+    for name, weight in model.named_parameters():
+        parameter = weight.grad if gradients else weight
+        assert parameter is not None
         whole = parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
         piece = parameter.to_local() if hasattr(parameter, "to_local") else parameter
         both = [each.detach().double().norm().item() for each in (piece, whole)]
@@ -56,13 +59,14 @@ def train(folder: Path, kind: str, followers: tuple[int, ...], how: str) -> None
     if rank in followers:
         trends = Trends(folder, model, optimizer, activations="all", tie_every=1, alerts=False)
     torch.manual_seed(rank)
-    true: list[dict[str, list[float]]] = []
+    true: dict[str, list[dict[str, list[float]]]] = {"grad": [], "param": []}
     for step in range(STEPS):
         optimizer.zero_grad()
         loss = model(torch.randn(4, WIDTH)).square().sum()
         loss.backward()
+        true["grad"].append(norms(model, gradients=True))
         optimizer.step()
-        true.append(norms(model))
+        true["param"].append(norms(model))
         if trends is not None and (step < 2 or rank == followers[0] or how == "all"):
             trends.step(loss=loss)
         if trends is not None and step == 0 and rank == leaver(followers, how):

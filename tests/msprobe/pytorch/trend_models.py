@@ -69,3 +69,19 @@ def train(
         optimizer.step()
         optimizer.zero_grad()
         after(total)
+
+
+def train_with_a_leap(
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    steps: int,
+    leaps: tuple[int, float],
+    after: Callable[[torch.Tensor], None] = lambda loss: None,
+) -> None:
+    """The loss of one step, by its number, is so many times as large."""
+    for number, ids in enumerate(batches(steps)):
+        loss = loss_of(net, ids) * (leaps[1] if number == leaps[0] else 1)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        after(loss)

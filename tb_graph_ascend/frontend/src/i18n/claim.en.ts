@@ -68,15 +68,18 @@ export const claimEn = {
     infinite: "{{count}} values have an infinite error",
     surplus: "{{count}} values are in one run alone",
     unnamed: "{{count}} places, and too few calls are shared to name a beginning",
+    apart: "{{count}} results of the model compiled with your own settings",
     vanished: "{{count}} results differ only where nothing is recorded",
     parameters: "{{count}} parameters",
     parted: "{{count}} series",
     other_numbers: "all norms are equal, but {{count}} other numbers are not",
-    unjudged: "the first steps are not judged, and {{count}} of them differ by far more than all that were",
+    unjudged: "the first and last steps are not judged, and {{count}} of them differ by far more than all that were",
     failed: "{{count}} steps and ranks that failed",
     only_in: "{{count}} steps and ranks of one run alone",
     files: "the elements of {{count}} values, whose tensor files are missing, cannot be read or do not fit",
     null_statistics: "{{count}} values of which one run alone has statistics",
+    contradicted: "{{count}} values whose statistics differ beside equal elements, so that one of the two is not theirs",
+    some_statistics: "what one run alone recorded of {{count}} values beside the numbers of both",
     no_statistics: "{{count}} values without any recorded number",
     unchecked_step: "{{count}} steps whose ranks could not be held against each other",
     only_rank: "{{count}} ranks of one run alone",
@@ -84,12 +87,14 @@ export const claimEn = {
     unmatched: "{{count}} nodes have no partner",
     one_sided_nodes: "{{count}} nodes of which one run alone recorded values",
     one_sided: "{{count}} values of one run alone",
+    lone_ranks: "{{count}} values that only some of the ranks have",
     helpers: "{{count}} folders of processes beside the ranks",
     set_aside: "{{count}} values of merged ranks that could not be put together",
     only_points: "{{count}} numbers that one run alone measured",
     only_series: "{{count}} series of one run alone",
     only_steps: "{{count}} steps of one run alone",
     mapped: "{{count}} pairs made by hand since",
+    on_purpose: "{{count}} values that hold infinity or NaN on purpose: masks, what is made of them, memory that is filled later",
     unwritten: "{{count}} values of memory that nobody had written",
     fused: "{{count}} values that a compiler fused away",
     unread: "{{count}} inputs that their calls do not read",
@@ -99,4 +104,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["ends", "ends_close", "failed", "files", "helpers", "left_out", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "untold"]);

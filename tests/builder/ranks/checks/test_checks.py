@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from builder.dump.sources import find_sources
 from builder.ranks.checks.self_check import CheckFinding, axis_of, check_dump
 from builder.ranks.layout.coordinates import Place, RunLayout, Sizes
 from msprobe_core.format import group_id
+from tests.all_clears.recorded import recorded_run, write_run
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
 from tests.parallel.faults.base import PP, TIED
@@ -43,3 +47,66 @@ def test_a_group_has_its_recorded_name_or_that_of_its_axis() -> None:
     assert axis_of(layout, (0, 2)) == "embedding"
     assert axis_of(layout, (1, 3)) == "pp"
     assert axis_of(layout, (0, 1, 2, 3)) is None
+
+
+RANK = "step1/rank1/dump.json"
+WEIGHT = ("Module.fc.Linear.forward.0", "parameters", "weight")
+UPDATED = ("Optimizer.AdamW.fc.weight.0.forward", "output", "value")
+
+
+def _run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run of two ranks, and the entries of one of them."""
+    files = recorded_run("statistics")
+    return files, files[RANK]["data"]
+
+
+@pytest.mark.parametrize("place", [WEIGHT, UPDATED, (*UPDATED[:1], "input", "gradient")])
+@pytest.mark.parametrize("facts", [{"shape": [2, 8]}, {"shape": []}, {"dtype": "torch.float16"}])
+def test_copies_of_other_shape_or_format_are_unlike(
+    tmp_path: Path, place: tuple[str, str, str], facts: dict[str, Any]
+) -> None:
+    files, data = _run(tmp_path)
+    entry, role, key = place
+    data[entry][role][key].update(facts)
+    write_run(files, tmp_path)
+    (finding, *_) = check_dump(find_sources(tmp_path), Sizes()).findings
+    assert finding.check == ("update" if role == "output" else "replica")
+    assert (finding.step, finding.node) == (1, entry)
+    assert "has other shapes or formats" in finding.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        WEIGHT,
+        WEIGHT[:2],
+        WEIGHT[:1],
+        UPDATED,
+        (*UPDATED[:1], "parameters", "value"),
+        UPDATED[:1],
+        ("Distributed.all_reduce.0.forward", "output", 0),
+        ("Distributed.all_reduce.0.forward", "output", 0, "Norm"),
+        ("Distributed.all_reduce.0.forward",),
+    ],
+)
+def test_what_a_rank_lacks_is_told(tmp_path: Path, path: tuple[Any, ...]) -> None:
+    files, data = _run(tmp_path)
+    holder: Any = data
+    for key in path[:-1]:
+        holder = holder[key]
+    if path[-1] == "Norm":
+        holder["Norm"] = None
+    else:
+        del holder[path[-1]]
+    write_run(files, tmp_path)
+    checked = check_dump(find_sources(tmp_path), Sizes())
+    gaps = {gap.code: gap for gap in checked.claim.evidence.gaps}
+    assert not checked.claim.is_clear
+    assert gaps["lone_ranks"].name.startswith(path[0])
+
+
+def test_ranks_have_other_layers_and_experts_by_design(tmp_path: Path) -> None:
+    record(PP, tmp_path, "statistics", 0, TIED, None)
+    checked = check_dump(find_sources(tmp_path / "dump"), Sizes())
+    assert checked.findings == []
+    assert "lone_ranks" not in {gap.code for gap in checked.claim.evidence.gaps}

@@ -97,6 +97,30 @@ def test_a_result_that_is_not_what_the_ranks_gave_is_named(tmp_path: Path, kind:
     assert "rank" in finding.text
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Min": -20.0},
+        {"Norm": "nan"},
+        {"Max": "inf"},
+        {"shape": [4, 6]},
+        {"shape": []},
+        {"dtype": "torch.float16"},
+    ],
+)
+def test_all_ranks_get_one_sum_in_the_form_that_they_gave(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    _write(tmp_path, "all_reduce", CALLS["all_reduce"])
+    file = tmp_path / "step0/rank1/dump.json"
+    dump = json.loads(file.read_text())
+    dump["data"]["Distributed.all_reduce.0.forward"]["output"][0].update(changes)
+    file.write_text(json.dumps(dump))
+    (finding,) = check_dump(find_sources(tmp_path), Sizes()).findings
+    assert (finding.check, finding.ranks) == ("collective", (0, 1))
+    assert "rank" in finding.text
+
+
 @pytest.mark.parametrize("options", [{"op": None}, {"async_op": {"type": "bool", "value": True}}])
 def test_unknown_operations_and_unfinished_calls_are_not_judged(
     tmp_path: Path, options: dict[str, Any]

@@ -118,6 +118,24 @@ def adversaries_that_clip(truth: Truth) -> None:
     adversaries(truth, clip=True)
 
 
+def _plain_steps(
+    truth: Truth,
+    net: nn.ModuleDict,
+    optimizer: torch.optim.Optimizer,
+    scale: float = 1.0,
+    before: Callable[[int], None] = lambda step: None,
+) -> None:
+    trends = truth.trends(net, optimizer)
+    for step in range(STEPS):
+        truth.begin()
+        optimizer.zero_grad()
+        before(step)
+        loss_of(net, step).backward()
+        truth.gradients(net, scale=scale)
+        optimizer.step()
+        trends.step()
+
+
 def step_of_a_base_class(truth: Truth) -> None:
     """Torch hooks the step of each class that was made once, so both call hooks here."""
 
@@ -127,15 +145,7 @@ def step_of_a_base_class(truth: Truth) -> None:
 
     torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1)
     net = model()
-    optimizer = Own(net.parameters(), lr=0.01, momentum=0.9)
-    trends = truth.trends(net, optimizer)
-    for step in range(STEPS):
-        truth.begin()
-        optimizer.zero_grad()
-        loss_of(net, step).backward()
-        truth.gradients(net)
-        optimizer.step()
-        trends.step()
+    _plain_steps(truth, net, Own(net.parameters(), lr=0.01, momentum=0.9))
 
 
 def hooks_of_the_user(truth: Truth) -> None:
@@ -162,24 +172,19 @@ def hooks_of_the_user(truth: Truth) -> None:
 def raises_and_goes_on(truth: Truth) -> None:
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    trends = truth.trends(net, optimizer)
 
     def fails() -> float:
         loss_of(net, 7).backward()
         raise ValueError("a bad batch")
 
-    for step in range(STEPS):
-        truth.begin()
-        optimizer.zero_grad()
+    def raise_once(step: int) -> None:
         if step == 1:
             try:
                 optimizer.step(fails)
             except ValueError:
                 optimizer.zero_grad()
-        loss_of(net, step).backward()
-        truth.gradients(net)
-        optimizer.step()
-        trends.step()
+
+    _plain_steps(truth, net, optimizer, before=raise_once)
 
 
 def steps_in_the_backward_pass(truth: Truth) -> None:

@@ -1,0 +1,1 @@
+"""Single changes of recorded numbers, and whether any command says that nothing differs."""
