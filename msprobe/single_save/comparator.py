@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -151,9 +152,15 @@ def _measured(first: Path | None, second: Path | None) -> tuple[object, ...]:
     )
 
 
+# NumPy parses a file's header by `ast`, which several threads at a time may break in CPython 3.11
+# (SystemError: AST constructor recursion depth mismatch). The elements are read outside of it.
+_HEADERS = threading.Lock()
+
+
 def _read(file: Path) -> Array:
     try:
-        array: Array = np.load(file, allow_pickle=False, mmap_mode="r")
+        with _HEADERS:
+            array: Array = np.load(file, allow_pickle=False, mmap_mode="r")
         return array
     except (ValueError, OSError, EOFError) as error:
         raise CheckError(f"{file}: is no NumPy array ({error})", "save it again") from error

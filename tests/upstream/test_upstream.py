@@ -94,6 +94,8 @@ def suspect(*, heals: bool) -> Suspect:
         introduced=None,
         reasons=[],
         propagated_to=0,
+        perhaps=0,
+        divergent=0,
         kind="introduced",
         side="problem",
         inside=None,

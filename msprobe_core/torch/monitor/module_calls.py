@@ -7,6 +7,7 @@ compiled as it would be alone; what it computes is not looked into.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +68,10 @@ class ModuleCalls:
         for function in self._after.get(id(module), _NOBODY)[1]:
             function(module, args, kwargs, output)
 
+    def awaits(self, module: nn.Module) -> bool:
+        """Whether the end of a module's calls is asked for."""
+        return id(module) in self._after
+
     def compiled(self, which: int) -> None:
         """Compiled code begins (0) or has ended (1)."""
         for around in self._around:
@@ -82,6 +87,8 @@ class _Switch:
     def __init__(self) -> None:
         self._following: list[ModuleCalls] = []
         self._handles: list[Any] = []
+        # Calls that run, and of whose ends is told behind their modules' own hooks.
+        self._behind: list[tuple[nn.Module, object]] = []
         self._compiled = CompiledCode(self._begin_compiled, self._end_compiled)
 
     def add(self, calls: ModuleCalls) -> None:
@@ -124,16 +131,46 @@ class _Switch:
         self._handles = []
 
     def _begins(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        if not torch.compiler.is_compiling():
-            for calls in self._following:
-                calls.begins(module, args)
+        if torch.compiler.is_compiling():
+            return
+        for calls in self._following:
+            calls.begins(module, args)
+        if module._forward_hooks and any(calls.awaits(module) for calls in self._following):
+            self._end_behind_hooks(module)
 
     def _ends(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: object
     ) -> None:
-        if not torch.compiler.is_compiling():
-            for calls in self._following:
-                calls.ends(module, args, kwargs, output)
+        if torch.compiler.is_compiling() or any(one[0] is module for one in self._behind):
+            return
+        self._tell_end(module, args, kwargs, output)
+
+    def _end_behind_hooks(self, module: nn.Module) -> None:
+        """Be told of this call behind the module's own hooks, which may change what it puts out.
+
+        Torch runs hooks of the process before those. What raises has not ended; of a module that
+        calls itself the innermost call ends first.
+        """
+        handled, call = sys.exc_info()[1], (module, object())
+
+        def ends(
+            module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: object
+        ) -> None:
+            if call is not next(one for one in reversed(self._behind) if one[0] is module):
+                return
+            handle.remove()
+            self._behind.remove(call)
+            if sys.exc_info()[1] is handled:
+                self._tell_end(module, args, kwargs, output)
+
+        self._behind.append(call)
+        handle = module.register_forward_hook(ends, with_kwargs=True, always_call=True)
+
+    def _tell_end(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: object
+    ) -> None:
+        for calls in self._following:
+            calls.ends(module, args, kwargs, output)
 
 
 _switch = _Switch()
