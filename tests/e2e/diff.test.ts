@@ -194,7 +194,7 @@ describe("rows", () => {
       await page.keyboard.press("Home");
       await page.keyboard.press("e");
       await rest(page);
-      await page.locator(".diff-scroll").evaluate((element, y) => void (element.scrollTop = y), 16 * ROW);
+      await page.locator(".diff-scroll").evaluate((element, y) => void (element.scrollTop = y), 18 * ROW);
       const seen = await rows(page);
       const places = ["ln2", "mlp", "ffn"].map((name) =>
         seen.findIndex(({ problem, benchmark }) => problem === name || benchmark === name),
