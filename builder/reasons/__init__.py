@@ -4,8 +4,9 @@ The database and the API have each as JSON, `{"code": …}` and its fields in th
 the class's name in lower case. `builder.reasons.reason_words` alone has their sentences, so that
 every interface words them in its language. Code that decides by a reason matches on its class.
 
-A new one: its class here and in `Reason`, its sentences in `builder/reasons/reason_words.py`, then
-`make messages`; what has to decide about it, mypy and tsc name.
+A new one: its class and its line in the union of its file, its name here, its sentences in
+`builder/reasons/reason_words.py`, then `make messages`; what has to decide about it, mypy and tsc
+name.
 """
 
 from builder.reasons.fact import (
@@ -34,6 +35,7 @@ from builder.reasons.of_comparisons import (
     NotMerged,
     NumberTaken,
     OnlyIn,
+    PairingReason,
     ParallelMerge,
     PlacedByNames,
     PrecisionSetting,
@@ -55,10 +57,12 @@ from builder.reasons.of_comparisons import (
 )
 from builder.reasons.of_findings import (
     ArgumentDiffers,
+    AxisFact,
     BatchDiffers,
     CallsBeside,
     CheckpointRecomputed,
     CollectiveOrder,
+    Conflict,
     DefaultDiffers,
     Drift,
     ElementsMoved,
@@ -92,6 +96,7 @@ from builder.reasons.of_findings import (
     PartialUsed,
     PartnerMissing,
     PrecisionDiffers,
+    RankedFact,
     ReplicaDiffers,
     Rewired,
     Rewritten,
@@ -130,10 +135,6 @@ from builder.reasons.of_values import (
     Unwritten,
 )
 from builder.reasons.reason import (
-    AxisFact,
-    Conflict,
-    PairingReason,
-    RankedFact,
     Reason,
     decode,
     encode,

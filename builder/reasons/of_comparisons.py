@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias, Union
+
 from builder.reasons.fact import ComparisonFact, MsprobeFact, PairingFact, Side
 
 
@@ -183,3 +185,38 @@ class ParallelMerge(MsprobeFact, frozen=True):
     """What msprobe says of merged ranks."""
 
     text: str
+
+
+# What speaks for a pair of modules.
+PairingReason: TypeAlias = SameParameters | SameClass | SameInside | SamePlace
+# All reasons of this file.
+ComparisonReason: TypeAlias = Union[  # noqa: UP007 - a line each
+    PrecisionSetting,
+    StatisticsOnly,
+    UnlikeStatistics,
+    UnlikeChecksums,
+    UnlikeAttributes,
+    UnlikeNames,
+    RatedError,
+    UntoldChoices,
+    Ties,
+    NumberTaken,
+    PlacedByNames,
+    Merged,
+    NotMerged,
+    MergedLittle,
+    MergedValues,
+    OnlyIn,
+    NothingComparable,
+    TwoFrameworks,
+    RulesUnfit,
+    FilesBroken,
+    SameParameters,
+    SameClass,
+    SameInside,
+    SamePlace,
+    WrittenByMsprobe,
+    MsprobeError,
+    MsprobeMessage,
+    ParallelMerge,
+]

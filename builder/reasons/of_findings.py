@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias, Union
+
 from msgspec import UNSET, UnsetType
 
 from builder.reasons.fact import ErrorOf, FindingFact, Measured
@@ -353,3 +355,63 @@ class OnRanks(FindingFact, frozen=True):
     coordinates: str
     there: str
     origin: str | UnsetType = UNSET
+
+
+# The reasons that name ranks and where these stand.
+RankedFact: TypeAlias = (
+    ReplicaDiffers | Misplaced | RowsDiffer | RewrittenOn | ShardDiffers | OnRanks
+)
+AxisFact: TypeAlias = ReplicaDiffers | Misplaced | NotReduced
+Conflict: TypeAlias = ReplicaDiffers | Misplaced
+# All reasons of this file.
+FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
+    Introduced,
+    IntroducedBeyond,
+    Drift,
+    FirstInexact,
+    ElementsMoved,
+    Explained,
+    ExtraCalls,
+    MissingCalls,
+    ExtraReplaced,
+    MissingReplaced,
+    ExtraInside,
+    MissingInside,
+    Heals,
+    CallsBeside,
+    InPlaceOf,
+    InputDiffers,
+    Rewired,
+    FedOtherwise,
+    BatchDiffers,
+    RowsDiffer,
+    UnrecordedDiffers,
+    IntegersDiffer,
+    ParameterDiffers,
+    Rewritten,
+    RewrittenOn,
+    RewrittenThere,
+    OptimizerDiffers,
+    HiddenByInfinity,
+    HandsOn,
+    NonfiniteMade,
+    NonfiniteFirst,
+    NonfiniteFollows,
+    ArgumentDiffers,
+    PrecisionDiffers,
+    PartnerMissing,
+    CollectiveOrder,
+    CheckpointRecomputed,
+    DefaultDiffers,
+    ReplicaDiffers,
+    Misplaced,
+    NotReduced,
+    OtherAxis,
+    PartialUsed,
+    GradientsScaled,
+    UpdatesDiffer,
+    SameOf,
+    UpdateAlone,
+    ShardDiffers,
+    OnRanks,
+]

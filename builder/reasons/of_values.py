@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias, Union
+
 from msgspec import UNSET, UnsetType
 
 from builder.reasons.fact import ErrorOf, Measured, RuleFact, Side, ValueFact, ValueNote
@@ -164,3 +166,31 @@ class Incomparable(ValueNote, frozen=True):
     """A gradient that means another thing in the other framework."""
 
     value: str
+
+
+# All reasons of this file.
+ValueReason: TypeAlias = Union[  # noqa: UP007 - a line each
+    NonfiniteHere,
+    NormErrorAppears,
+    NormErrorGrows,
+    ThousandthDrops,
+    CosineDrops,
+    AttributeDiffers,
+    ChecksumDiffers,
+    ParameterUnmatched,
+    Surplus,
+    Unrecorded,
+    Unreadable,
+    Extension,
+    MeasureTaken,
+    FuzzyGuess,
+    ElementsDiffer,
+    ElementsApart,
+    ElementsCount,
+    StatisticsAgree,
+    ExtremesAgree,
+    Unwritten,
+    Fused,
+    Unread,
+    Incomparable,
+]
