@@ -201,7 +201,7 @@ class _Walk:
         """
         facts, comparison = self.facts, self.facts.comparison
         made = self.ledger.choices.made_integers(node)
-        read = [row for row in facts.paired.rows(node) if not comparison.is_output[row]]
+        read = facts.paired.read(node)
         known = comparison.error[read]
         ranks = has(node.call, "chooses", "picks")
         if not made or ranks or node.kind != "api" or phase_of(node) != "forward":

@@ -23,7 +23,7 @@ class Choices:
         """Whether a call ranked numbers that agree to rounding, or fully, and picked others."""
         if node.direction != "forward" or not self.made_integers(node):
             return False
-        read = [r for r in self._read(node) if self._paired.ours[r].dtype is not None]
+        read = [r for r in self._paired.read(node) if self._paired.ours[r].dtype is not None]
         floating = [row for row in read if not self._paired.is_integer(row)]
         errors = self._comparison.judged[floating]
         agree = bool((errors <= self._comparison.limit[floating]).all())
@@ -104,7 +104,3 @@ class Choices:
         floating = [row for row in rows if not self._paired.is_integer(row)]
         errors = self._comparison.judged[floating]
         return bool((errors > 0).any() and (errors <= self._comparison.limit[floating]).all())
-
-    def _read(self, node: TreeNode) -> list[int]:
-        """The rows of what a node read."""
-        return [row for row in self._paired.rows(node) if not self._paired.is_output[row]]

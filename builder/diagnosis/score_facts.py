@@ -71,7 +71,7 @@ class ScoreFacts:
 
     def begins_inexactness(self, node: TreeNode) -> bool:
         """Whether all before this node agrees to the last digit and its output plainly does not."""
-        inputs = self._read(node)
+        inputs = self._paired.read(node)
         return (
             node.exec_order == self._first_inexact
             and not (self.comparison.error[inputs] > 0).any()
@@ -121,7 +121,7 @@ class ScoreFacts:
         """
         if self.comparison.mode != "statistics":
             return []
-        inputs = self._read(node)
+        inputs = self._paired.read(node)
         hidden = [row for row in inputs if self._hidden[row] and not self._facts.sees_elements(row)]
         return self._paired.problem_values(hidden)
 
@@ -157,10 +157,6 @@ class ScoreFacts:
         agree = bool(outputs) and not self._facts.divergent(node).outputs
         compared = any(self.comparison.score[row] >= 0 for row in outputs)
         return agree and compared and all(map(self._facts.is_of_another_form, inputs))
-
-    def _read(self, node: TreeNode) -> list[int]:
-        """The rows of what a node read."""
-        return [row for row in self._paired.rows(node) if not self.comparison.is_output[row]]
 
 
 def _are_masked(comparison: Comparison) -> Bools:

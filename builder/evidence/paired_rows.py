@@ -36,6 +36,10 @@ class PairedRows:
         """The rows of a node's values."""
         return range(self._bounds[node.exec_order], self._bounds[node.exec_order + 1])
 
+    def read(self, node: TreeNode) -> list[int]:
+        """The rows of all that a node read, arguments among them."""
+        return [row for row in self.rows(node) if not self.is_output[row]]
+
     def problem_values(self, rows: list[int]) -> list[int]:
         """The problem side's value indices of rows."""
         return [self._problem[row] for row in rows]
