@@ -187,7 +187,7 @@ describe("language, theme, keys", () => {
       async (page) => {
         expect((await page.locator(".header").boundingBox())?.height).toBeLessThan(46);
         const rows = await page.locator(".diff-scroll").boundingBox();
-        expect(rows?.height).toBeGreaterThan(110);
+        expect(rows?.height).toBeGreaterThan(120);
         expect(rows?.width).toBe(720);
         await page.getByRole("button", { name: "Legend and settings" }).click();
         await page.getByRole("switch", { name: "Colour by overflow level" }).waitFor();

@@ -77,7 +77,7 @@ function Causes({ answer }: { answer: Answer }) {
           {t("answer.says")}
           <NamedText sentence={causeSentence(t, cause)} at={cause.finding} sideOf={(name) => sideOfName(cause, name)} />
         </p>
-        <p className="muted">{certaintyText(t, cause.finding.certainty)}</p>
+        <p className="muted answer-sure">{certaintyText(t, cause.finding.certainty)}</p>
         <SourceLine cause={cause} />
         <AnswerNotes answer={answer} cause={cause} />
       </div>
