@@ -253,9 +253,13 @@ def _add(update: Callable[[bytes], None], value: Any) -> None:
 
 
 def _opened(tensor: Any) -> Any:
-    """What a wrapper stands for; one of this list is not asked, as it may raise."""
+    """What a wrapper stands for, of a distributed tensor this rank's piece; one of this list is
+    not asked, as it may raise.
+    """
     if type(tensor) in (torch.Tensor, nn.Parameter) or tensor.is_nested:
         return tensor
+    if hasattr(tensor, "to_local"):
+        return tensor.to_local()
     inner = getattr(tensor, "inner", None)
     if isinstance(inner, torch.Tensor):  # every tensor has a method of that name
         return inner

@@ -2,7 +2,8 @@
 
 Of d signed elements all are 2^-k of their usual size with a chance of some 2^-kd: for one or two
 that is every hundredth step, for more than 32 it never happens. What the two runs are apart by is
-counted by the usual size then: octaves times the share of it that the smaller one has.
+counted by the usual size then: octaves times the share of it that the smaller one has. So are
+losses that have both signs, such as those of policies and likelihoods.
 """
 
 from __future__ import annotations
@@ -38,6 +39,14 @@ def of_few(run: TrendRun, keys: Sequence[Key]) -> Places:
         ],
         dtype=np.intp,
     )
+
+
+def losses_through_zero(keys: Sequence[Key], a: Floats, b: Floats) -> Places:
+    """The losses that have both signs, in either run."""
+    losses = np.asarray([i for i, (kind, _) in enumerate(keys) if kind == "loss"], dtype=np.intp)
+    both = np.concatenate([a[:, losses], b[:, losses]])
+    both[~np.isfinite(both)] = 0
+    return losses[(both < 0).any(0) & (both > 0).any(0)]
 
 
 def shares_of_usual(a: Floats, b: Floats, few: Places) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.series.medians import row_medians
+from builder.series.parting import octaves_apart
 from builder.series.pieces import Values
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import TENSOR_KINDS
@@ -109,7 +110,7 @@ def one_run_cells(values: Values, absolute: bool = False) -> Cells:
 def two_run_cells(first: Values, second: Values) -> Cells:
     """Bytes of how many octaves two runs are apart, on a logarithmic scale of its own."""
     with np.errstate(all="ignore"):
-        apart = np.abs(np.log2(np.abs(first.astype(np.float64)) / np.abs(second)))
+        apart = octaves_apart(first.astype(np.float64), second.astype(np.float64))
         share = (np.log2(np.maximum(apart, 2.0**LEAST)) - LEAST) / (MOST - LEAST)
     share[(first == second) & np.isfinite(first)] = 0
     both = np.where((first == -np.inf) | (second == -np.inf), -np.inf, first + second)

@@ -10,6 +10,7 @@ too large for that, `moves` tells a fault by what is calm in the same step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.crossings import of_few, shares_of_usual
+from builder.series.crossings import losses_through_zero, of_few, shares_of_usual
 from builder.series.expert_shifts import shifts_of_experts
 from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
@@ -94,7 +95,8 @@ def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
     if not keys or not len(steps):
         return Divergence("nothing")
     other = rerouted(problem, benchmark, keys, steps)
-    kinks, few = largest_kinks(problem, keys, steps), of_few(problem, keys)
+    kinks = largest_kinks(problem, keys, steps)
+    few = np.union1d(of_few(problem, keys), losses_through_zero(keys, a, b))
     found = first_divergence(keys, steps, a, b, other, kinks, few)
     if found.step is None:
         return found
@@ -262,9 +264,18 @@ class _Rules:
 
 
 def octaves_apart(a: Floats, b: Floats) -> Floats:
-    """|log2 a/b|: 0 where they are equal or one was not measured, 64 where one is not finite."""
+    """|log2 a/b|: 0 where they are equal or one was not measured, 64 where one is not finite.
+
+    Between two signs lies no number of octaves: there it is |a - b| in those of the smaller one,
+    d log2 x = dx / (x ln 2), 64 at most.
+    """
     with np.errstate(all="ignore"):
-        delta = np.abs(np.log2(np.abs(a)) - np.log2(np.abs(b)))
+        size, other = np.abs(a), np.abs(b)
+        delta = np.abs(np.log2(size) - np.log2(other))
+        other_side = (np.sign(a) * np.sign(b) < 0) & np.isfinite(delta)
+        if other_side.any():
+            through_zero = (size + other) / (np.minimum(size, other) * math.log(2))
+            delta = np.where(other_side, np.minimum(through_zero, APART), delta)
     same = (a == b) | (np.isnan(a) & np.isnan(b)) | (a == -np.inf) | (b == -np.inf)
     apart: Floats = np.where(same, 0.0, np.where(np.isfinite(delta), delta, APART))
     return apart

@@ -78,8 +78,7 @@ class Segment:
             assert found is not None
             return found
         stored = self._mapped(STEPS)
-        taken = _taken(stored[statistic], columns)
-        return np.where(_taken(stored[_SIZE], columns) > 0, taken, np.float32(-np.inf))
+        return _measured(_taken(stored[statistic], columns), _taken(stored[_SIZE], columns) > 0)
 
     def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
         return _taken(self._mapped(every(level))[1, statistic], columns)
@@ -164,7 +163,7 @@ class LogTail:
             known = (columns >= 0) & (columns < table.shape[1])
             chosen = columns[known]
             there = table[_SIZE, chosen] > 0
-            found[known, index] = np.where(there, table[statistic, chosen], -np.inf)
+            found[known, index] = _measured(table[statistic, chosen], there)
         return found
 
     def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
@@ -201,6 +200,14 @@ def _record(content: bytes, at: int) -> tuple[int, Values, int] | None:
         return None
     table = np.frombuffer(body, dtype=np.float32).reshape(len(STATISTICS), -1)
     return step, table, at + HEADER.size + length
+
+
+def _measured(values: Values, there: NDArray[np.bool_]) -> Values:
+    """Values with -inf where nothing was measured; one that is -inf itself is NaN, as little finite
+    and there.
+    """
+    shown = np.where(values == -np.inf, np.float32(np.nan), values)
+    return np.where(there, shown, np.float32(-np.inf))
 
 
 def _taken(stored: Values, columns: Columns) -> Values:

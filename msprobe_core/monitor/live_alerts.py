@@ -86,6 +86,8 @@ class AlertWatch:
         self._hard = -NEW_LEVEL  # when one hard sample was last seen
         self._factor: Floats = np.zeros(0)
         self._is_loss = self._is_update = np.zeros(0, bool)
+        self._has_been_negative = np.zeros(0, bool)
+        """Losses that pass through zero, or fall away from it: their size tells neither."""
         self._begun: Floats = np.zeros(0)
         self._past, self._common = OwnPast(), OwnPast()
         self._common.grow(len(_SPLIT))
@@ -134,7 +136,8 @@ class AlertWatch:
         there = (size > 0) & self._watched[: len(size)]
         norm = table[STATISTICS.index("norm")].astype(np.float64)
         with np.errstate(all="ignore"):
-            values = np.where(there, norm / np.sqrt(size), np.nan)
+            values = np.where(there, np.abs(norm) / np.sqrt(size), np.nan)
+            self._has_been_negative |= self._is_loss & there & (norm < 0)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
         values[self._is_update & (values < LEAST_UPDATE)] = 0
         return values, there
@@ -200,7 +203,8 @@ class AlertWatch:
 
     def _may_cross(self, size: Floats, off: Floats) -> Mask:
         """Which are so few signed values that such a fall is passing through zero."""
-        few: Mask = self._signed & (-off < _CROSSING / np.maximum(size, 1))
+        signed = self._signed | self._has_been_negative
+        few: Mask = signed & (-off < _CROSSING / np.maximum(size, 1))
         return few
 
     def _parts(self, octaves: Floats, there: Mask) -> tuple[Floats, Floats]:
@@ -288,7 +292,7 @@ class AlertWatch:
         if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
         seen = self._past.seen
-        columns = np.flatnonzero((seen >= 2 * WINDOW) & self._drifts)
+        columns = np.flatnonzero((seen >= 2 * WINDOW) & self._drifts & ~self._has_been_negative)
         if not len(columns):
             return []
         rows = (seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
@@ -334,6 +338,7 @@ class AlertWatch:
         self._past.grow(more)
         self._presence.grow(more)
         self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
+        self._has_been_negative = np.concatenate([self._has_been_negative, np.zeros(more, bool)])
         kinds = np.asarray([t.kind for t in self._targets])
         for column in np.flatnonzero(kinds == "lr").tolist():
             self._rates.setdefault(column, 0.0)

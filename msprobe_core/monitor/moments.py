@@ -15,6 +15,7 @@ LOW, HIGH, SUM, SQUARES, NANS, INFS, ZEROS, SIZE = range(len(MOMENTS))
 Rows = NDArray[np.float64]
 Places = NDArray[np.intp]
 
+_NORM, _MEAN = STATISTICS.index("norm"), STATISTICS.index("mean")
 _EXTREMES_ONLY = 1e-30
 """Float32 squares below this have lost digits, or all of them: see `statistics`."""
 
@@ -46,8 +47,8 @@ def statistics(rows: Rows) -> NDArray[np.float32]:
     """
     found = np.full((len(STATISTICS), len(rows)), np.nan)
     with np.errstate(all="ignore"):
-        found[STATISTICS.index("norm")] = _norms(rows)
-        found[STATISTICS.index("mean")] = rows[:, SUM] / rows[:, SIZE]
+        found[_NORM] = _norms(rows)
+        found[_MEAN] = rows[:, SUM] / rows[:, SIZE]
     for name, column in (("min", LOW), ("max", HIGH), ("zeros", ZEROS), ("size", SIZE)):
         found[STATISTICS.index(name)] = rows[:, column]
     there = rows[:, SIZE] > 0
@@ -62,8 +63,13 @@ def statistics(rows: Rows) -> NDArray[np.float32]:
         return found.astype(np.float32)
 
 
+def values_as_norms(table: NDArray[np.float32], scalars: Places) -> None:
+    """Give scalars their value as norm: a loss or a reward has a sign, which no norm has."""
+    table[_NORM, scalars] = table[_MEAN, scalars]
+
+
 def scalar_row(value: float) -> Rows:
-    """One row whose statistics are all the value, but its norm, which is the magnitude."""
+    """One row of a number; its norm is the magnitude until `values_as_norms`."""
     row = empty_rows(1)
     row[0, [LOW, HIGH, SUM]], row[0, SQUARES], row[0, SIZE] = value, value * value, 1
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from msprobe_core.format.series import TrendTarget
+from msprobe_core.format.series import TENSOR_KINDS, TrendTarget
 
 
 class TargetBook:
@@ -14,6 +14,8 @@ class TargetBook:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.targets: list[TrendTarget] = []
+        self.scalars: list[int] = []
+        """Columns of single numbers, which have a sign."""
         self._columns: dict[tuple[str, str], int] = {}
         self._told = 0
 
@@ -43,6 +45,8 @@ class TargetBook:
         written = str(dtype).removeprefix("torch.")
         self.targets.append(TrendTarget(kind, name, tuple(shape), written, at))
         self._columns[kind, name] = number
+        if kind not in TENSOR_KINDS:
+            self.scalars.append(number)
         return number
 
     def known(self, kind: str, name: str) -> int | None:

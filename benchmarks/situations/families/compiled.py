@@ -128,23 +128,6 @@ def training_step() -> Made:
     return model, step
 
 
-@situation(
-    "compile, the optimizer", own_gradients="a compiled optimizer steps before the followed one"
-)
-def optimizer_step() -> Made:
-    torch._dynamo.reset()
-    model = Net()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    update = torch.compile(optimizer.step, backend="aot_eager")
-
-    def step(_: int) -> Any:
-        loss = train(model)
-        update()
-        return loss
-
-    return model, step
-
-
 class Flex(nn.Module):
     def __init__(self, function: Any) -> None:
         super().__init__()

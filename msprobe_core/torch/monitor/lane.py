@@ -9,7 +9,15 @@ import torch
 from numpy.typing import NDArray
 
 from msprobe_core.format.series import TrendTarget
-from msprobe_core.monitor.moments import SIZE, SUM, Rows, empty_rows, scalar_row, statistics
+from msprobe_core.monitor.moments import (
+    SIZE,
+    SUM,
+    Rows,
+    empty_rows,
+    scalar_row,
+    statistics,
+    values_as_norms,
+)
 from msprobe_core.monitor.targets import TargetBook
 from msprobe_core.torch.monitor.odd_tensors import CarefulTable
 from msprobe_core.torch.monitor.settings import Settings
@@ -81,11 +89,14 @@ class Lane:
         """The new targets and [statistic][column] of a step; `others` are rows by column."""
         with self.book.lock:  # the next step finds its targets while this one is made whole
             new, count = self.book.new(), len(self.book.targets)
+            scalars = np.asarray(self.book.scalars, dtype=np.intp)
         rows = empty_rows(count)
         rows[self._columns[: len(own)]] = own
         for column, row in others:
             rows[column] = row
-        return new, statistics(rows)
+        found = statistics(rows)
+        values_as_norms(found, scalars)
+        return new, found
 
     def _place(self, kind: str, name: str, shape: Sequence[int], dtype: object) -> int:
         place = self._places[kind, name] = len(self._reserved) + len(self._own)

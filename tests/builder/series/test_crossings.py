@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from builder.series.crossings import of_few, shares_of_usual
+from builder.series.crossings import losses_through_zero, of_few, shares_of_usual
 from builder.series.parting import first_divergence, octaves_apart
 from builder.series.run import TrendRun
 from msprobe_core.format.series import TrendTarget
@@ -57,6 +58,54 @@ def test_a_gradient_of_two_elements_that_is_wrong_is_found() -> None:
     a[150:, 6:] *= 1.5
     found = first_divergence(KEYS, np.arange(STEPS), a, b, few=FEW)
     assert (found.step, found.target) == (150, ("grad", "head.bias"))
+
+
+LOSS = [*KEYS[:6], ("loss", "loss")]
+
+
+def losses(seed: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """A loss that swings around zero, and another one that is off by noise that has grown."""
+    a, b = (each[:, :7] for each in two_runs(seed))
+    b[:, 6] = np.random.default_rng(seed + 100).standard_normal(STEPS)
+    a[:, 6] = b[:, 6] + noise * np.minimum(1, np.arange(1, STEPS + 1) / 60)
+    return a, b
+
+
+def test_a_loss_that_passes_through_zero_has_not_moved() -> None:
+    parted = {few is None: [] for few in (None, [6])}
+    for seed in range(20):
+        a, b = losses(seed, 1e-3)
+        assert losses_through_zero(LOSS, a, b).tolist() == [6]
+        for few in (None, [6]):
+            places = None if few is None else np.asarray(few)
+            found = first_divergence(LOSS, np.arange(STEPS), a, b, few=places)
+            parted[few is None].append(found.verdict == "parts")
+    assert any(parted[True])
+    assert not any(parted[False])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_loss_of_the_other_sign_is_found(seed: int) -> None:
+    a, b = losses(seed, 1e-5)
+    b[150, 6] = a[150, 6] = 1.0
+    a[150, 6] *= -1
+    found = first_divergence(LOSS, np.arange(STEPS), a, b, few=np.asarray([6]))
+    assert (found.step, found.target) == (150, ("loss", "loss"))
+
+
+def test_losses_of_one_sign_are_counted_as_they_are() -> None:
+    a, b = losses(0, 1e-3)
+    for sign in (1, -1):
+        one, other = a.copy(), b.copy()
+        one[:, 6], other[:, 6] = sign * np.abs(a[:, 6]), sign * np.abs(b[:, 6])
+        one[3, 6], other[4, 6] = np.nan, -np.inf
+        assert losses_through_zero(LOSS, one, other).tolist() == []
+
+
+def test_from_one_sign_to_the_other_it_is_as_far_as_through_zero() -> None:
+    one, other = np.asarray([0.5, 1e-3, -2.0, 1e-30]), np.asarray([-0.5, -2e-3, -2.0, -1.0])
+    apart = octaves_apart(one, other)
+    assert apart == pytest.approx([2 / np.log(2), 3 / np.log(2), 0, 64])
 
 
 def test_updates_have_the_elements_of_their_parameters(tmp_path: Path) -> None:

@@ -65,6 +65,17 @@ def test_nan_is_a_value(tmp_path: Path) -> None:
     assert line[[0, 2, 3]].tolist() == [1, np.inf, 2]
 
 
+def test_minus_infinity_is_no_missing_value(tmp_path: Path) -> None:
+    """A loss of a likelihood: it stays apart from what was not measured, in the log and turned."""
+    for steps in (8, 300):
+        values = np.ones((steps, 2))
+        values[5, 0] = -np.inf
+        write_steps(tmp_path / str(steps), values, range(steps), kind="loss")
+        found, line = TrendRun(tmp_path / str(steps)).line(("loss", "layers.0.weight"))
+        assert found.tolist() == list(range(steps))
+        assert np.isnan(line[5]) and (np.delete(line, 5) == 1).all()
+
+
 def test_new_targets_take_the_next_columns(tmp_path: Path) -> None:
     write_run(tmp_path, {})
     writer = SeriesWriter(tmp_path, 0)

@@ -172,6 +172,26 @@ def test_the_loss_that_a_model_hands_out_is_that_of_its_whole_step(
     assert run.line(("loss", "output.loss"))[1].tolist() == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.parametrize("as_tensor", [True, False])
+def test_a_loss_and_what_else_has_a_name_keep_their_sign(tmp_path: Path, as_tensor: bool) -> None:
+    net = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    told = [-3.5, 0.25, -0.0, float("-inf"), 2.0]
+    with Trends(tmp_path, net, optimizer, alerts=False) as trends:
+        for value in told:
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+            trends.step(loss=torch.tensor(value) if as_tensor else value, reward=-value)
+    run = TrendRun(tmp_path)
+    for statistic in ("norm", "mean", "min", "max"):
+        loss, reward = (run.line((name, name), statistic)[1] for name in ("loss", "reward"))
+        # The reader's word for what is not finite, since -inf says that nothing was measured.
+        assert loss.tolist() == pytest.approx([-3.5, 0.25, 0, float("nan"), 2], nan_ok=True)
+        assert reward.tolist() == pytest.approx([3.5, -0.25, 0, float("inf"), -2])
+    [before] = [run.line(("grad", "bias"))[1].tolist()]
+    assert all(value > 0 for value in before), "a tensor of one element has a norm"
+
+
 def test_two_optimizers_make_one_step(tmp_path: Path) -> None:
     net, _ = make()
     body = torch.optim.SGD(list(net.layers.parameters()), lr=0.1, momentum=0.9)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
@@ -217,3 +218,29 @@ def test_what_follows_where_an_alert_gave_a_new_level_is_no_alert_of_its_own() -
         changed[FAULT : FAULT + stays, column] += 6
         changed[200:203, column] += 9
         assert [alert.step for alert in alerts(2**changed)] == steps
+
+
+def signed_losses() -> dict[str, NDArray[np.float64]]:
+    """Losses that fall as they should, below zero and through it."""
+    steps, noise = np.arange(400), 0.02 * np.random.default_rng(1).standard_normal(400)
+    return {
+        "a likelihood that grows": -0.1 * 2 ** (steps / 25) * (1 + noise),
+        "through zero once": 3 - steps / 50 + noise,
+        "around zero": np.sin(steps / 9) + noise,
+    }
+
+
+@pytest.mark.parametrize("name", signed_losses())
+def test_a_loss_below_zero_neither_drifts_nor_vanishes(name: str) -> None:
+    values = signed_losses()[name][:, None]
+    assert alerts(values, [TrendTarget("loss", "loss")], {0: 1}) == []
+
+
+def test_a_loss_below_zero_leaps_and_breaks_as_any_other() -> None:
+    values = signed_losses()["a likelihood that grows"][:200, None]
+    values[FAULT] *= 30
+    values[FAULT + 20] = np.nan
+    assert said(alerts(values, [TrendTarget("loss", "loss")], {0: 1})) == [
+        (FAULT, "jump", "loss"),
+        (FAULT + 20, "not finite", "loss"),
+    ]
