@@ -131,7 +131,9 @@ class ByTrends:
         found: dict[tuple[int, str], float] = {}
         for kind, name in (target.key for target in run.targets):
             if kind == "grad":
-                steps, values = run.line((kind, name))
+                # Stages of a pipeline may have parameters of one name.
+                own = current_rank() in run.ranks_of((kind, name))
+                steps, values = run.line((kind, name), rank=current_rank() if own else None)
                 found.update({(int(n), name): float(v) for n, v in zip(steps, values)})
         # Trends leave out what compilers and DDP wrap modules in.
         norms = {(n, _UNWRAPPED.sub("", name)): norm for (n, name), norm in truth.norms.items()}
@@ -169,7 +171,8 @@ class ByTrainerMon:
 
     def wrong(self, truth: Truth) -> list[str]:
         """Of all parameters."""
-        return _compared(_rows(self._folder.glob("**/grad_reduced_*.csv"), "name"), truth)
+        files = self._folder.glob(f"**/*-rank{current_rank() or 0}-*/**/grad_reduced_*.csv")
+        return _compared(_rows(files, "name"), truth)
 
 
 class ByTrainerMonitorV2(ByTrainerMon):
@@ -198,7 +201,8 @@ class ByTrainerMonitorV2(ByTrainerMon):
 
     def wrong(self, truth: Truth) -> list[str]:
         """Of all parameters."""
-        return _compared(_rows(self._folder.glob("**/weight_grad_*.csv"), "module_name"), truth)
+        files = self._folder.glob(f"**/rank_{current_rank() or 0}/**/weight_grad_*.csv")
+        return _compared(_rows(files, "module_name"), truth)
 
 
 BESIDE: dict[str, Callable[[Path], Follower]] = {

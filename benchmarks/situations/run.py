@@ -76,9 +76,9 @@ def run_situation(
     """One outcome for each level and task. Raises what the plain step raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plain, again = _run(situation, None), _run(situation, None)
+        plain, again = (_run(situation, None, tell=True) for _ in range(2))
         if plain.digests != again.digests:  # the first one imports, which may draw random numbers
-            plain, again = again, _run(situation, None)
+            plain, again = again, _run(situation, None, tell=True)
         assert plain.digests == again.digests, "plain runs differ among themselves"
         outcomes = []
         for level, task in specs:
@@ -156,7 +156,10 @@ def _said_wrong(follower: Follower, truth: Truth) -> list[str]:
         return [f"not read: {_worded(error)}"]
 
 
-def _run(situation: Situation, follower: Follower | None) -> Run:
+def _run(situation: Situation, follower: Follower | None, tell: bool = False) -> Run:
+    """One run; with `tell` its truth is noted, which all ranks must do or none: shards are gathered
+    for it.
+    """
     torch.manual_seed(11)
     random.seed(5)
     _forget_compiled_code()
@@ -165,8 +168,12 @@ def _run(situation: Situation, follower: Follower | None) -> Run:
     own = None if optimizers else OwnOptimizer(model)
     followed = optimizers[0] if own is None else own.optimizer
     ends: list[Any] = []
-    if own is None and follower is None:
-        ends.append(followed.register_step_pre_hook(lambda *_: run.truth.take(n, model, followed)))
+    if own is None and tell:
+        ends.append(
+            followed.register_step_pre_hook(
+                lambda _, args, kwargs: run.truth.take_with(n, model, followed, args, kwargs)
+            )
+        )
     torch.manual_seed(5)
     n = 0
     if follower is not None:
@@ -182,7 +189,7 @@ def _run(situation: Situation, follower: Follower | None) -> Run:
             # Cycles of the user's own are collected late, with and without a recording.
             run.alive.append(sum(each() is not None for each in refs))
             if own is not None:
-                if follower is None:
+                if tell:
                     run.truth.take(n, model, followed)
                 own.step()
         finally:

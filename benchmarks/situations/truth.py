@@ -25,6 +25,27 @@ class Truth:
             if norm is not None:
                 self.norms[step, name] = norm
 
+    def take_with(
+        self, step: int, model: object, optimizer: Any, args: Any, kwargs: Any
+    ) -> tuple[Any, Any] | None:
+        """Note the gradients of a step that is about to begin: where it has a closure, those that
+        the closure's first run leaves. What is returned are the arguments with that closure.
+        """
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+        if closure is None:
+            self.take(step, model, optimizer)
+            return None
+        runs: list[Any] = []
+
+        def noted() -> Any:
+            loss = closure()
+            if not runs:
+                self.take(step, model, optimizer)
+            runs.append(None)
+            return loss
+
+        return (args[0],), {**kwargs, "closure": noted}
+
 
 def _norm(gradient: torch.Tensor | None) -> float | None:
     """The norm in float64, of a distributed tensor that of the whole; None for what has none."""

@@ -64,13 +64,15 @@ class TrendsCallback(Callback):  # type: ignore[misc]
     """Follows a training into a folder, by optimizer steps; settings are those of `Trends`.
 
     The loss of a step is the sum of its micro-batches' losses, which the trainer has divided by
-    their number.
+    their number; of a batch that the optimizer asks for again (LBFGS), the first one, which is
+    that of the gradients.
     """
 
     def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401
         self._directory, self._settings = directory, settings
         self._steps = 0
         self._losses: list[torch.Tensor] = []
+        self._of_batch: list[torch.Tensor] = []
         self.trends: Trends | None = None
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -82,6 +84,13 @@ class TrendsCallback(Callback):  # type: ignore[misc]
         for optimizer in trainer.optimizers:
             self.trends.add(optimizer)
 
+    def on_before_backward(
+        self, trainer: Trainer, pl_module: LightningModule, loss: torch.Tensor
+    ) -> None:
+        """Called by the trainer for each loss of a batch; one that a scaler scales is alone."""
+        if pl_module.automatic_optimization:
+            self._of_batch.append(loss.detach())
+
     def on_train_batch_end(
         self,
         trainer: Trainer,
@@ -92,6 +101,9 @@ class TrendsCallback(Callback):  # type: ignore[misc]
     ) -> None:
         """Called by the trainer after each batch; several of them make a step where it says so."""
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+        if len(self._of_batch) > 1:
+            loss = self._of_batch[0]
+        self._of_batch.clear()
         if isinstance(loss, torch.Tensor):
             self._losses.append(loss.detach())
         if self.trends is not None and trainer.global_step > self._steps:

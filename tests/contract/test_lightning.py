@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from builder.series.run import TrendRun
 from msprobe.pytorch import PrecisionDebugger
 from tests.contract.conftest import dumped
+from tests.contract.trainer_loops import lightning_trainer
 
 lightning = pytest.importorskip(
     "lightning.pytorch", reason="lightning is not installed; `make contract` installs it"
@@ -51,17 +52,7 @@ def fit(model: Classifier, folder: Path, callbacks: list[Any], batches: int, eac
         [(torch.randn(2, 4), torch.tensor([0, 2])) for _ in range(batches)],  # type: ignore[arg-type]
         batch_size=None,
     )
-    trainer = lightning.Trainer(
-        max_epochs=1,
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        accumulate_grad_batches=each,
-        callbacks=callbacks,
-        default_root_dir=folder,
-    )
+    trainer = lightning_trainer(folder, callbacks, accumulate_grad_batches=each)
     trainer.fit(model, data, data)
 
 

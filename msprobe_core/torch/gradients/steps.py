@@ -134,6 +134,15 @@ class StepWatch:
         steps = self._running(sys._getframe(1))
         return bool(steps) and not steps[-1].pauses
 
+    def computing(self) -> set[int]:
+        """The identities of optimizers that this thread's steps have taken gradients for: what a
+        closure makes from then on is a gradient at another place.
+        """
+        if not self._local.steps:
+            return set()
+        steps = self._running(sys._getframe(1))
+        return {identity(step.optimizer) for step in steps if step.has_taken}
+
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Arguments | None:  # noqa: ANN401
         if torch.compiler.is_compiling():
             return None

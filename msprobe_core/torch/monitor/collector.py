@@ -189,7 +189,9 @@ class Collector(StepListener, ClipListener):
             main.put_value("skipped", "skipped", 1.0)
 
     def _clips(self, clip: Clip) -> None:
-        self._clipped = self._parameters.clipped_of(clip, self._optimizers)
+        computing = self._steps.computing()
+        waiting = [one for one in self._optimizers if identity(one) not in computing]
+        self._clipped = self._parameters.clipped_of(clip, waiting)
         if self._clipped:
             self.begin()
             self._expect_updates()

@@ -38,6 +38,7 @@ def _closure(
                 truth.gradients(net)
             if clip:
                 clip_grad_norm_(net.parameters(), 0.5)
+            if clip and first:
                 truth.clipped(net)
             first = False
             return loss
@@ -60,6 +61,32 @@ def closure_that_clips(truth: Truth) -> None:
 def lbfgs(truth: Truth) -> None:
     """The gradient of its first evaluation: its loss is that of this one, too."""
     _closure(truth, lambda given: torch.optim.LBFGS(given, lr=0.01, max_iter=4))
+
+
+def lbfgs_that_clips(truth: Truth) -> None:
+    """Each evaluation is clipped; those behind the first one are at other places."""
+    _closure(truth, lambda given: torch.optim.LBFGS(given, lr=0.01, max_iter=4), clip=True)
+
+
+def closure_called_twice(truth: Truth) -> None:
+    """An optimizer that asks again where it climbed to, and clips each time."""
+
+    class Climbing(torch.optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            with torch.enable_grad():
+                loss = closure()
+            taken = self.param_groups[0]["params"]
+            with torch.no_grad():
+                moved = [0.05 * p.grad for p in taken]
+                torch._foreach_add_(taken, moved)
+            with torch.enable_grad():
+                closure()
+            with torch.no_grad():
+                torch._foreach_sub_(taken, moved)
+            super().step()
+            return loss
+
+    _closure(truth, lambda given: Climbing(given, lr=0.01), clip=True)
 
 
 def closure_never_called(truth: Truth) -> None:
@@ -214,12 +241,14 @@ PROGRAMS: tuple[Callable[[Truth], None], ...] = (
     closure_by_name,
     closure_that_clips,
     lbfgs,
+    lbfgs_that_clips,
     closure_never_called,
     adversaries,
     adversaries_that_clip,
     step_of_a_base_class,
 )
 HELD: tuple[Callable[[Truth], None], ...] = (
+    closure_called_twice,
     hooks_of_the_user,
     raises_and_goes_on,
     steps_in_the_backward_pass,
