@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ IN_LIGHTNING = [
     {"clip": 0.01, "by": "value"},
     {"clip": 0.1, "by": "norm", "each": 2},
     {"kind": torch.optim.LBFGS},
-    {"kind": torch.optim.LBFGS, "clip": 0.1, "by": "norm"},
+    {"kind": partial(torch.optim.LBFGS, max_iter=2), "clip": 0.1, "by": "norm"},
 ]
 IN_ACCELERATE = [
     {"by": by, "each": each, "precision": precision}

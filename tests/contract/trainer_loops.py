@@ -6,7 +6,7 @@ The truth is of the tensors themselves, in float64, taken by hooks of these libr
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -116,7 +116,7 @@ def lightning_loop(
     clip: float | None = None,
     by: str | None = None,
     each: int = 1,
-    kind: type[torch.optim.Optimizer] = torch.optim.AdamW,
+    kind: Callable[..., Any] = torch.optim.AdamW,
 ) -> Truth:
     """Six batches. What an optimizer asks for again within its step is another place's gradient."""
     lightning = pytest.importorskip("lightning.pytorch")
@@ -152,7 +152,7 @@ def lightning_loop(
             self.truth.batch(each)
 
         def configure_optimizers(self) -> Any:
-            return _training(kind(self.parameters(), lr=0.1))  # type: ignore[call-arg]
+            return _training(kind(self.parameters(), lr=0.1))
 
     return _fitted(Model(), folder, callbacks, each, clip, by)
 

@@ -279,7 +279,9 @@ def moving_hooks() -> Made:
     return stepped(model, work)
 
 
-@situation("noise that a hook of the user's adds to gradients", later=True)
+@situation(
+    "noise that a hook of the user's adds to gradients", later=True, uncompared=("graph mode",)
+)
 def noisy() -> Made:
     model = Net()
     made = stepped(model, lambda n: train(model, tokens(seed=n)))
