@@ -48,7 +48,7 @@ def test_values_are_reached_from_their_nodes(result: Path, name: str) -> None:
 @pytest.mark.parametrize("wanted", [node.c.graph == 1, node.c.id.in_(range(900)), node.c.id > 0])
 def test_patches_are_found_by_their_nodes(result: Path, wanted: ColumnElement[bool]) -> None:
     patch = NodePatch(None, "manual", 0.5, None, None, "pass", None, 0)
-    source = NodeSource(Patches({id_: patch for id_ in range(1, 400)}))
+    source = NodeSource(Patches(dict.fromkeys(range(1, 400), patch)))
     query = select(source["score"]).select_from(source.table).where(wanted)
     engine = create_engine(f"sqlite:///{result}")
     with closing(engine.raw_connection()) as connection:
