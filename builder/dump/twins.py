@@ -18,7 +18,8 @@ _Kept = TypeVar("_Kept", bound=Iterable[object])
 class Twins:
     """Gives dumps in place of what they hold the equal objects of those that were seen before."""
 
-    _known: dict[str, list[object]] = field(default_factory=dict)
+    # By what they are and a hash of what they hold: the ranks of many stages are all unlike.
+    _known: dict[tuple[str, int], list[object]] = field(default_factory=dict)
 
     def shared(self, dump: Dump) -> Dump:
         """The same dump; nobody may change in it what others have too."""
@@ -38,10 +39,18 @@ class Twins:
         )
 
     def _first(self, name: str, mine: _Kept) -> _Kept:
-        known = self._known.setdefault(name, [])
+        known = self._known.setdefault((name, _hash(mine)), [])
         for other in known:
             # Dicts that are equal may have their keys in another order, which is that of calls.
             if other == mine and isinstance(other, type(mine)) and list(other) == list(mine):
                 return other
         known.append(mine)
         return mine
+
+
+def _hash(kept: Iterable[object]) -> int:
+    """A hash of members in their order, and of what each stands for."""
+    if not isinstance(kept, dict):
+        return hash(tuple(kept))
+    held = (tuple(each) if isinstance(each, list) else each for each in kept.values())
+    return hash((*kept, *held))

@@ -6,13 +6,15 @@ they are several, or cut it, nobody records that sum.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.flow.passage_edges import PassageEdges, Reading, Way
 from builder.flow.silent_calls import Calls
 from builder.match.tree import TreeNode
+
+_FAR = 64  # silent calls behind one among which the call is looked for that a gradient came from
 
 
 def lead_back(flow: Flow, calls: Calls, edges: PassageEdges) -> None:
@@ -86,12 +88,18 @@ def _lead_through(
     edges: PassageEdges,
 ) -> None:
     """Where a gradient is known to come from a call behind silent ones, lead it through them."""
-    for reader, makers in feeds.items():
-        for maker in makers & hidden:
-            for far in _behind(maker, feeds, hidden):
-                if (far, reader) in known:
-                    told, value = edges.found.pop(Way(maker, reader, NOWHERE), (False, NOWHERE))
-                    edges.add(maker, Reading(reader, value), told, instead=far)
+    sources: defaultdict[int, set[int]] = defaultdict(set)
+    for far, reader in known:
+        if reader in feeds:
+            sources[reader].add(far)
+    behind: dict[int, set[int]] = {}
+    for reader, told_by in sources.items():
+        for maker in feeds[reader] & hidden:
+            if maker not in behind:
+                behind[maker] = _behind(maker, feeds, hidden)
+            for far in behind[maker] & told_by:
+                told, value = edges.found.pop(Way(maker, reader, NOWHERE), (False, NOWHERE))
+                edges.add(maker, Reading(reader, value), told, instead=far)
 
 
 def _without_gradient_source(flow: Flow) -> set[int]:
@@ -108,14 +116,14 @@ def _without_gradient_source(flow: Flow) -> set[int]:
 
 
 def _behind(start: int, feeds: dict[int, set[int]], hidden: set[int]) -> set[int]:
-    """What feeds a silent call through silent calls alone."""
+    """What feeds a silent call through silent calls alone, the nearest `_FAR` of them."""
     found: set[int] = set()
-    pending, seen = [start], {start}
+    pending, seen = deque([start]), {start}
     while pending:
-        for one in feeds.get(pending.pop(), ()):
+        for one in feeds.get(pending.popleft(), ()):
             if one not in hidden:
                 found.add(one)
-            elif one not in seen:
+            elif one not in seen and len(seen) < _FAR:
                 seen.add(one)
                 pending.append(one)
     return found

@@ -83,9 +83,9 @@ def _evidence(found: Divergence, problem: TrendRun, benchmark: TrendRun) -> Evid
     ours, theirs = (
         [t.key for t in run.targets if t.kind not in _OF_TIME] for run in (problem, benchmark)
     )
-    shared = set(theirs)
+    shared = set(ours) & set(theirs)
     keys = [key for key in ours if key in shared]
-    lone = [key for key in (*ours, *theirs) if key not in set(keys)]
+    lone = [key for key in (*ours, *theirs) if key not in shared]
     steps = np.intersect1d(problem.steps, benchmark.steps)
     gaps = [
         Counted("only_series", len(lone), " ".join(lone[0]) if lone else ""),

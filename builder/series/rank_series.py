@@ -172,11 +172,12 @@ class RankSeries:
     def alerts(self) -> list[Alert]:
         """The alerts of the steps that count."""
         attempts = list(self._attempts.values())
-        kept: list[Alert] = []
-        for index, attempt in enumerate(attempts):
-            taken = _first_step(attempts[index + 1 :])
-            kept += [a for a in attempt.alerts() if taken is None or a.step < taken]
-        return kept
+        return [
+            alert
+            for attempt, taken in zip(attempts, _taken_over(attempts), strict=True)
+            for alert in attempt.alerts()
+            if taken is None or alert.step < taken
+        ]
 
     def values(self, keys: Sequence[tuple[str, str]], statistic: str) -> Values:
         """[target][step] over `steps`; -inf where a target was not measured."""
@@ -222,8 +223,7 @@ class RankSeries:
 
 def _in_force(attempts: Sequence[Attempt]) -> list[Stretch]:
     stretches: list[Stretch] = []
-    for index, attempt in enumerate(attempts):
-        taken = _first_step(attempts[index + 1 :])
+    for attempt, taken in zip(attempts, _taken_over(attempts), strict=True):
         for piece in attempt.pieces:
             steps = piece.steps
             keep = len(steps) if taken is None else int(np.searchsorted(steps, taken))
@@ -232,7 +232,13 @@ def _in_force(attempts: Sequence[Attempt]) -> list[Stretch]:
     return stretches
 
 
-def _first_step(attempts: Sequence[Attempt]) -> int | None:
-    """The first step that any of these attempts wrote."""
-    firsts = [int(p.steps[0]) for a in attempts for p in a.pieces[:1] if len(p.steps)]
-    return min(firsts, default=None)
+def _taken_over(attempts: Sequence[Attempt]) -> list[int | None]:
+    """For each attempt the first step that any later one wrote."""
+    taken: list[int | None] = [None] * len(attempts)
+    first: int | None = None
+    for index in reversed(range(len(attempts))):
+        taken[index] = first
+        steps = attempts[index].pieces[0].steps if attempts[index].pieces else ()
+        if len(steps):
+            first = int(steps[0]) if first is None else min(first, int(steps[0]))
+    return taken

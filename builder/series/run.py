@@ -170,18 +170,13 @@ class TrendRun:
         found = [alert for series in self.ranks.values() for alert in series.alerts()]
         return sorted(found, key=lambda alert: (alert.step, alert.rank))
 
-    def target(self, key: Key) -> TrendTarget:
-        """The target of a key. Raises TrendError."""
-        for target in self.targets:
-            if target.key == key:
-                return target
-        raise TrendError(
-            f"{self.path}: no {key[0]} of {key[1]!r}", "msprobe trend DIR --json lists all targets"
-        )
-
     def _series(self, key: Key, rank: int | None) -> RankSeries:
         if rank is None:
-            self.target(key)
+            if key not in self._home:
+                raise TrendError(
+                    f"{self.path}: no {key[0]} of {key[1]!r}",
+                    "msprobe trend DIR --json lists all targets",
+                )
             rank = self._home[key]
         if rank not in self.ranks:
             raise TrendError(f"{self.path}: no rank {rank}", f"it has {sorted(self.ranks)}")

@@ -115,6 +115,7 @@ class _Merged:
         if _NAME not in header:
             raise InputError(f"{file}: no table of msprobe compare", "move it away")
         columns = self._columns_of(header, file)
+        listed = self._listed.setdefault(rank, [])
         for number, row in enumerate(rows, 2):
             if not row:
                 continue  # a blank line
@@ -127,7 +128,7 @@ class _Merged:
             name = str(cells[_NAME])
             if name == NO_PARTNER:
                 name = str(cells[_OTHER_NAME])
-            self._listed.setdefault(rank, []).append(name)
+            listed.append(name)
             if name.startswith(self._choice.calls):
                 self.names[name] = None
                 for column in columns:

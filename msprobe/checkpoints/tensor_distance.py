@@ -86,14 +86,15 @@ def _exponent(tensor: torch.Tensor) -> int:
 
 
 def moments(tensor: torch.Tensor) -> Moments:
-    """Mean, norm and largest magnitude in float64."""
+    """Mean, norm and largest magnitude in float64; of complex numbers those of both parts."""
     total = squares = largest = 0.0
-    for block in _blocks(tensor):
+    numbers = _as_pairs(tensor) if tensor.is_complex() else tensor
+    for block in _blocks(numbers):
         values = block.double()
         total += float(values.sum())
         squares += float(values.square().sum())
         largest = max(largest, float(values.abs().max()))
-    return Moments(total / max(tensor.numel(), 1), math.sqrt(squares), largest)
+    return Moments(total / max(numbers.numel(), 1), math.sqrt(squares), largest)
 
 
 def _blocks(tensor: torch.Tensor) -> Iterator[torch.Tensor]:

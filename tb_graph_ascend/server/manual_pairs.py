@@ -59,6 +59,7 @@ class PairSets:
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._sizes: dict[str, int] = {}
+        self._held = 0
         self._kept: OrderedDict[str, list[MappedPair]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -67,15 +68,16 @@ class PairSets:
         content = msgspec.json.encode(pairs)
         name = hashlib.blake2b(content, digest_size=16).hexdigest()
         with self._lock:
+            self._held += len(content) - self._sizes.get(name, 0)
             self._kept[name], self._sizes[name] = pairs, len(content)
             self._kept.move_to_end(name)
             while len(self._kept) > 1 and self._are_too_many():
                 oldest, _ = self._kept.popitem(last=False)
-                del self._sizes[oldest]
+                self._held -= self._sizes.pop(oldest)
         return name
 
     def _are_too_many(self) -> bool:
-        return len(self._kept) > _MOST_SETS or sum(self._sizes.values()) > self._most_bytes
+        return len(self._kept) > _MOST_SETS or self._held > self._most_bytes
 
     def find(self, name: str) -> list[MappedPair]:
         """The set of a name; raises PreconditionError where it is not known any more."""

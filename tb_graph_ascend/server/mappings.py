@@ -82,15 +82,17 @@ def resource(place: Workplace) -> Resource:
         with place.manual.changing(request, db):
             opened = _open(place, db)
             pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
-            gone = _absent(wanted.remove, pairs)
+            known, removed = set(pairs), set(wanted.remove)
+            gone = next((pair for pair in wanted.remove if pair not in known), None)
             if gone is not None:
                 raise ConflictError(
                     f"{gone.problem} is no longer mapped to {gone.benchmark}",
                     "somebody changed it since; look at the pairs as they are now",
                 )
-            taken = {_side_of(pair) for pair in pairs if pair not in wanted.remove}
+            kept = [pair for pair in pairs if pair not in removed]
+            taken = {_side_of(pair) for pair in kept}
             new = [pair for pair in wanted.add if _side_of(pair) not in taken]
-            return _replace(place, opened, [*(p for p in pairs if p not in wanted.remove), *new])
+            return _replace(place, opened, [*kept, *new])
 
     _add_proposals(routes, place)
 
@@ -166,10 +168,6 @@ def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -
         if pair.problem in above and pair.applies_to(row.step, row.rank)
     ]
     return min(named)[1] if named else None
-
-
-def _absent(wanted: Sequence[MappedPair], pairs: Sequence[MappedPair]) -> MappedPair | None:
-    return next((pair for pair in wanted if pair not in pairs), None)
 
 
 def _side_of(pair: MappedPair) -> tuple[str, int | None, int | None]:
@@ -258,12 +256,13 @@ def _replace(place: Workplace, opened: OpenDatabase, pairs: Sequence[MappedPair]
     before = place.manual.seen_by(request).for_reading(opened.file, opened.built)
     after = place.library.seen_through(opened, pairs)
     mappings = place.manual.save(request, opened.file, list(pairs), opened.built)
+    known, wanted = set(before), set(pairs)
     return MappingResult(
         mappings,
         _changed(opened, after),
         [refused for _, refused in after.overlay.refused],
-        added=[pair for pair in pairs if pair not in before],
-        removed=[pair for pair in before if pair not in pairs],
+        added=[pair for pair in pairs if pair not in known],
+        removed=[pair for pair in before if pair not in wanted],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -168,14 +169,14 @@ def cell(
     """One step of a target: its value on each rank, in the other run, and what can be done."""
     ranks = run.ranks_of(key)
     values = [_value_at(run, key, step, statistic, rank) for rank in ranks]
-    theirs = other.ranks_of(key) if other is not None else []
+    theirs = set(other.ranks_of(key)) if other is not None else set()
     beside = [
         _value_at(other, key, step, statistic, rank) if other and rank in theirs else None
         for rank in ranks
     ]
-    known = [value for value in values if value is not None]
-    most = max(known, key=known.count, default=None)
-    alike = most is not None and known.count(most) > len(known) / 2
+    counts = Counter(value for value in values if value is not None)
+    most = max(counts, key=counts.__getitem__, default=None)
+    alike = most is not None and counts[most] > counts.total() / 2
     checkpoint = checkpoint_before(run.path, step)
     return TrendCell(
         ranks=[

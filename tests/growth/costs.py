@@ -22,7 +22,7 @@ _ONE = frozenset(
     " field partial append appendleft popleft get setdefault add discard items keys values popitem"
     " clear pop bisect bisect_left bisect_right insort insort_left insort_right heappush heappop"
     " reshape view transpose asarray Thread submit range slice memoryview __setattr__ __new__"
-    " __init__ _replace _make move_to_end execute".split()
+    " __init__ _replace _make move_to_end execute unpack_from".split()
 )
 # Of numpy's functions, some of which have the names of methods above.
 _VIEWS = frozenset(

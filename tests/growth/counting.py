@@ -60,7 +60,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().exec_module(module)
 
 
-def called(place: str, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+def called(place: str, function: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
     """What a call returns; one that leaves the project counts what it has to look at."""
     if is_ours(function):
         work[place] += 1

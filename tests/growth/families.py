@@ -264,6 +264,35 @@ def findings(count: int, faulty: bool) -> Calls:
     return Calls(entries, {})
 
 
+def one_cause(count: int, faulty: bool) -> Calls:
+    """Layers of one class, in each of which the same call is wrong: as many places of one cause."""
+    entries: Json = {}
+    parents: dict[str, str | None] = {}
+    for at in range(count):
+        layer = f"Module.layers.{at}.Block.forward.0"
+        inside = [f"Functional.linear.{at}.forward", f"Functional.gelu.{at}.forward"]
+        read, made = tensor(1e4 + at), tensor(2e4 + at)
+        wrong = tensor((3e4 + at) * (1.3 if faulty else 1.0))
+        entries[inside[0]] = forward([read], [made])
+        entries[inside[1]] = forward([made], [wrong])
+        entries[layer] = forward([read], [wrong])
+        parents |= dict.fromkeys(inside, layer)
+    return Calls(entries, parents)
+
+
+def silent_chain(count: int, faulty: bool) -> Calls:
+    """Two calls with values and one chain of calls without any between them, in both passes."""
+    ends = tensor(4.0), tensor(5.0 + faulty)
+    entries: Json = {"Torch.mul.0.forward": forward([tensor(3.0)], [ends[0]])}
+    entries |= {f"Tensor.view.{at}.forward": _NO_VALUES for at in range(count)}
+    entries["Torch.matmul.0.forward"] = forward([{**ends[0], "shape": [4]}], [ends[1]])
+    entries["Torch.matmul.0.backward"] = backward([tensor(6.0)], [tensor(7.0 + faulty)])
+    for at in reversed(range(count)):
+        entries[f"Tensor.view.{at}.backward"] = backward([], [])
+    entries["Torch.mul.0.backward"] = backward([tensor(7.0 + faulty)], [tensor(8.0)])
+    return Calls(entries, {})
+
+
 def healing(count: int, faulty: bool) -> Calls:
     """Calls that each put out something else, and behind each one that puts out the same again."""
     entries: Json = {}
@@ -319,6 +348,8 @@ FAMILIES: tuple[Family, ...] = (
     gradients,
     one_more,
     findings,
+    one_cause,
+    silent_chain,
     healing,
     silent_parts,
     told_parts,

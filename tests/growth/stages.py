@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -26,6 +27,7 @@ _STAGES = {
     "run": "order",
     "write": "store",
     "results": "answers",
+    "series": "trends",
 }
 _OPCODES = 20  # of SQLite, which count as one step
 
@@ -59,18 +61,24 @@ def build(problem: Path, benchmark: Path, output: Path, **options: Any) -> Path:
     return put_together(request, plan, instructions.rules, output, gather).path
 
 
-def answer(logs: Path) -> None:
-    """Ask the server for what a page shows of a result file, the first part of each list."""
+def asking(logs: Path) -> Callable[..., Any]:
+    """Asks a server over these folders for a path, with a body by another method than GET."""
     from tb_graph_ascend.server import create_app
 
     client = create_app([logs]).test_client()
 
-    def ask(url: str) -> Any:
-        reply = client.get(f"/api/{url}")
+    def ask(url: str, method: str = "GET", body: object = None) -> Any:
+        reply = client.open(f"/api/{url}", method=method, json=body)
         if reply.status_code != 200:
             raise RuntimeError(f"{url}: {reply.status_code} {reply.get_data(as_text=True)}")
         return reply.json
 
+    return ask
+
+
+def answer(logs: Path) -> None:
+    """Ask the server for what a page shows of a result file, the first part of each list."""
+    ask = asking(logs)
     base = f"databases/{ask('databases')['databases'][0]['id']}"
     pair = ask(base)["pairs"][0]
     place = f"{base}/pairs/{pair['step']}/{pair['rank']}"
@@ -96,10 +104,13 @@ def answer(logs: Path) -> None:
 
 
 # Searches that look at so many cells at most; lowered, so that the bound is reached at small sizes.
+# Folders are scanned anew after seconds: never here, for a count must not depend on the clock.
 _BOUNDS = {
+    ("tb_graph_ascend.logdirs", "_FRESH_SECONDS"): math.inf,
     ("builder.match.align", "_CELLS"): 400,
     ("builder.flow.bounded", "_FAR"): 8,
     ("builder.flow.constant_ways", "_FAR"): 8,
+    ("builder.flow.gradient_ways", "_FAR"): 8,
     ("builder.flow.passages", "_FAR"): 8,
     ("builder.flow.made_of", "_NEAR"): 4,
     ("builder.flow.made_of", "MOST_PIECES"): 8,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.builder.dumps import forward, tensor, write_dump
+from tests.builder.dumps import Json, forward, tensor, write_dump
 from tests.growth.families import FAMILIES, Family, siblings
+from tests.growth.pair_trials import manual_pairs, pair_sets
 from tests.growth.stages import answer, build
+from tests.growth.trend_trials import TREND_TRIALS
 
 
 class Trial(NamedTuple):
@@ -75,21 +81,92 @@ def many_ranks(folder: Path, count: int) -> None:
     answer(folder / "logs")
 
 
-def configurations(_: Path, count: int) -> None:
-    """Statistics of a few weights in as many steps, as `config_check -c` compares them."""
-    from msprobe.config_check.tensor_statistics import compare_statistics
+def checked_parameters(folder: Path, count: int) -> None:
+    """As many parameters on four ranks, their gradients reduced, every third wrong on one."""
+    _check(folder, _ranks_of(count, _GROUP))
 
-    def pack(off: float) -> dict[tuple[int, int], dict[str, dict[str, float]]]:
-        told = {"max": 1.0, "min": -1.0, "mean": 0.1, "norm": 2.0 + off}
-        return {(step, 0): {f"w{at}": told for at in range(10)} for step in range(count)}
 
-    compare_statistics("weights", pack(0.0), pack(0.0))
-    compare_statistics("weights", pack(0.0), pack(1.0))
+def checked_ranks(folder: Path, count: int) -> None:
+    """As many ranks of a few parameters, one of which is wrong."""
+    _check(folder, _ranks_of(3, count))
+
+
+def _check(folder: Path, ranks: Iterable[Json]) -> None:
+    """Ranks of four that reduce with each other, in as many stages as are needed."""
+    from msprobe.cli.program import main
+
+    dumps = list(ranks)
+    apart = max(1, len(dumps) // _GROUP)
+    for rank, entries in enumerate(dumps):
+        own = {"rank": rank % _GROUP, "size": min(_GROUP, len(dumps)), "ranks": _group(rank)}
+        stages = {"rank": rank // _GROUP, "size": apart, "ranks": [rank]}
+        parallel = {"world_size": len(dumps), "rank": rank, "axes": {"dp": own, "pp": stages}}
+        known = dict.fromkeys(name for name in entries if "_grad" not in name)
+        place = folder / "dump" / "step0" / f"rank{rank}"
+        write_dump(place, entries, known, {}, parallel={"version": 1, **parallel})
+    with redirect_stdout(io.StringIO()):
+        for flags in ((), ("--json",)):
+            main(["check", str(folder / "dump"), *flags])
+
+
+_GROUP = 4
+
+
+def _group(rank: int) -> list[int]:
+    first = rank - rank % _GROUP
+    return list(range(first, first + _GROUP))
+
+
+def _ranks_of(parameters: int, ranks: int) -> Iterator[Json]:
+    """What each rank has recorded of its stage's parameters; rank 1 updates some otherwise."""
+    for rank in range(ranks):
+        entries: Json = {}
+        group = {"type": "torch.ProcessGroup", "group_ranks": _group(rank)}
+        for at in range(rank // _GROUP * parameters, (rank // _GROUP + 1) * parameters):
+            off = 1.5 if at % 3 == 0 and rank % _GROUP == 1 else 1.0
+            weight, own, summed = (tensor(n + at) for n in (1e4, 2e4 + 1e3 * rank, 3e4))
+            name = f"Module.layers.{at}.Linear"
+            entries[f"{name}.forward.0"] = forward(
+                [tensor(4e4 + rank)], [tensor(5e4 + rank)], parameters={"weight": weight}
+            )
+            entries[f"{name}.parameters_grad.0"] = {"weight": [own]}
+            entries[f"Distributed.all_reduce.{at}.forward"] = forward(
+                [own], [summed], input_kwargs={"group": group}
+            )
+            entries[f"Optimizer.AdamW.layers.{at}.weight.0.forward"] = {
+                "input": {"gradient": summed},
+                "parameters": {"value": weight},
+                "output": {"value": tensor((6e4 + at) * off)},
+            }
+        yield entries
+
+
+def configurations(folder: Path, count: int) -> None:
+    """Statistics of a few weights and inputs in as many steps, as `config_check -c` reads them."""
+    from msprobe.cli.program import main
+
+    told = {"max": 1.0, "min": -1.0, "mean": 0.1, "norm": 2.0}
+    paths = [folder / f"{side}.zip" for side in ("bench", "same", "off")]
+    for path in paths:
+        with zipfile.ZipFile(path, "w") as pack:
+            for step in range(count):
+                off = {**told, "norm": 2.0 + (path.stem == "off")}
+                text = json.dumps({f"w{at}": off for at in range(10)})
+                for item, name in (("weights", "weight"), ("dataset", "dataset")):
+                    pack.writestr(f"{item}/step{step}/rank0/{name}.json", text)
+    with redirect_stdout(io.StringIO()):
+        for other in paths[1:]:
+            main(["config_check", "-c", str(paths[0]), str(other), "-o", str(folder / other.stem)])
 
 
 TRIALS = (
     *map(_on_family, FAMILIES),
     Trial("many_steps", many_steps, 10),
     Trial("many_ranks", many_ranks, 10),
+    Trial("checked_parameters", checked_parameters),
+    Trial("checked_ranks", checked_ranks, 8),
     Trial("configurations", configurations),
+    Trial("pair_sets", pair_sets),
+    Trial("manual_pairs", manual_pairs),
+    *(Trial(run.__name__, run, small) for run, small in TREND_TRIALS),
 )

@@ -116,6 +116,13 @@ def layout_of(dumps: Mapping[int, Dump], given: Sizes, folder: object) -> RunLay
     if len(dumps) == 1 and not given.is_given:
         (rank,) = dumps
         return RunLayout({}, {rank: Place(rank, {})}, source="one rank")
+    silent = [rank for rank, header in recorded.items() if header is None or not header.axes]
+    if len(silent) < len(dumps) and not given.is_given:
+        raise InputError(
+            f"{folder}: rank {', '.join(map(str, silent[:_SHOWN]))} of {len(dumps)} does not say "
+            "where it stands, others do",
+            "look whether its dump.json is there and whole, or give --rank_size, --tp and --pp",
+        )
     return _complete(_given_layout(sorted(dumps), given, folder), dumps, given.rank_size, folder)
 
 

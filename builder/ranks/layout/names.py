@@ -6,7 +6,7 @@ Wrappers go, layers and experts get the numbers that they have in the whole mode
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -102,7 +102,7 @@ def renumbered_layers(
     by_stage: dict[int, dict[str, list[tuple[str, int]]]] = {}
     for rank, layers in local.items():
         by_stage.setdefault(layout.places[rank].at.get("pp", 0), layers)
-    first = by_stage.get(0, {})
+    first = {local for layers in by_stage.get(0, {}).values() for local, _ in layers}
     later = (names for stage, names in by_stage.items() if stage > 0)
     if not any(_counts_from_zero(names, first) for names in later):
         return {rank: {} for rank in layout.places}
@@ -179,11 +179,8 @@ def _local_layers(paths: Iterable[str], in_chunks: bool) -> dict[str, list[tuple
     return {chunk: sorted(layers, key=lambda layer: layer[1]) for chunk, layers in by_chunk.items()}
 
 
-def _counts_from_zero(
-    names: Mapping[str, list[tuple[str, int]]], first: Mapping[str, list[tuple[str, int]]]
-) -> bool:
-    known = {local for layers in first.values() for local, _ in layers}
-    return any(local in known for layers in names.values() for local, _ in layers)
+def _counts_from_zero(names: Mapping[str, list[tuple[str, int]]], first: Set[str]) -> bool:
+    return any(local in first for layers in names.values() for local, _ in layers)
 
 
 def _behind_each_other(

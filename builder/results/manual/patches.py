@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, FromClause, case, column, func, select
+from sqlalchemy import CTE, ColumnElement, FromClause, Integer, case, cast, column, func, select
 
 from builder.reasons import Reason, encode
 from builder.results.manual.measured_pair import MeasuredValue
@@ -93,5 +93,9 @@ def _patch_table(patches: Mapping[int, NodePatch]) -> CTE:
     rows = json.dumps([[id_, *patch.cells()] for id_, patch in patches.items()])
     entry = func.json_each(rows).table_valued(column("value"))
     names = ("id", *PATCHED)
-    cells = [func.json_extract(entry.c.value, f"$[{i}]").label(n) for i, n in enumerate(names)]
-    return select(*cells).cte("patch")
+    id_, *cells = (func.json_extract(entry.c.value, f"$[{i}]") for i in range(len(names)))
+    # SQLite makes an index for a join only where both sides are integers by declaration: without
+    # the cast each node is held against every patch.
+    cast_id = cast(id_, Integer)
+    labels = [cell.label(name) for cell, name in zip((cast_id, *cells), names, strict=True)]
+    return select(*labels).cte("patch")

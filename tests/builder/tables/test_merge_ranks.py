@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,49 @@ def test_folder_without_two_ranks_is_said(tmp_path: Path) -> None:
     compare_into_tables(tmp_path / "problem", tmp_path / "benchmark", tables)
     with pytest.raises(InputError, match="keep those of one run"):
         merge_ranks(tables, tmp_path, MergeChoice(("Dist",)))
+
+
+def _cut_in_a_row(lines: list[bytes]) -> bytes:
+    return b"".join(lines[:9]) + lines[9][:40]
+
+
+def _binary(lines: list[bytes]) -> bytes:
+    return b"".join(lines[:9]) + b"\xff\xfe\x00" * 9
+
+
+def _nothing(_: list[bytes]) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("cut", [_cut_in_a_row, _binary, _nothing])
+def test_a_damaged_table_is_one_line(tmp_path: Path, cut: Callable[[list[bytes]], bytes]) -> None:
+    table = max(ranks(tmp_path, 12).iterdir())
+    table.write_bytes(cut(table.read_bytes().splitlines(keepends=True)))
+    with pytest.raises(InputError, match=re.escape(table.name)):
+        merge_ranks(table.parent, tmp_path, MergeChoice(("Distributed",)))
+
+
+@pytest.mark.parametrize("lines", [0, 1, 9, 20])
+def test_a_table_that_ends_early_at_a_row_is_told(tmp_path: Path, lines: int) -> None:
+    table = max(ranks(tmp_path, 12).iterdir())
+    table.write_bytes(b"".join(table.read_bytes().splitlines(keepends=True)[: 1 + lines]))
+    merged = merge_ranks(table.parent, tmp_path, MergeChoice(("Distributed",)))
+    ((rank, held, longest),) = merged.short
+    assert (rank, held, longest) == (1, lines, 24)
+
+
+@pytest.mark.parametrize("more", [b"\n", b"\r\n\r\n"])
+def test_blank_lines_are_no_rows(tmp_path: Path, more: bytes) -> None:
+    tables = ranks(tmp_path, 3)
+    choice = MergeChoice(("Distributed",), ("Max diff",))
+    whole = sheets_of(merge_ranks(tables, tmp_path / "whole", choice).path)
+    for table in tables.iterdir():
+        table.write_bytes(table.read_bytes() + more)
+    assert sheets_of(merge_ranks(tables, tmp_path / "blank", choice).path) == whole
+
+
+def test_a_table_that_ends_in_its_header_is_told(tmp_path: Path) -> None:
+    table = max(ranks(tmp_path, 12).iterdir())
+    table.write_bytes(table.read_bytes()[:25])
+    merged = merge_ranks(table.parent, tmp_path, MergeChoice(("Distributed",)))
+    assert list(merged.short) == [(1, 0, 24)]

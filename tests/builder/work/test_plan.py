@@ -46,6 +46,37 @@ def test_a_bare_rank_folder_and_odd_neighbours(tmp_path: Path) -> None:
     assert [(s.step, s.rank) for s in found.sources] == [(0, 0)]
 
 
+@pytest.mark.parametrize(
+    "places",
+    [
+        ["step0/rank", "step0/rank0"],
+        ["step1/rank0", "step01/rank0"],
+        ["step0/rank0", "step0/rank00", "step0/rank"],
+        ["step0/rank7", "step0/rank07", "step0/rank007", "step0/rank8"],
+        ["step2/rank1", "step02/rank1", "step2/rank01", "step002/rank1"],
+    ],
+)
+def test_folders_of_one_number_pair_by_their_names(tmp_path: Path, places: list[str]) -> None:
+    sides = dump(tmp_path / "p", *places), dump(tmp_path / "b", *reversed(places))
+    plan = plan_pairs(*sides, {}, {})
+    assert plan.missing == ()
+    pairs = [(p.problem, p.benchmark) for p in plan.pairs]
+    assert len(pairs) == len(places)
+    for ours, theirs in pairs:
+        assert theirs is not None
+        assert ours.relative_to(tmp_path / "p") == theirs.relative_to(tmp_path / "b")
+
+
+@pytest.mark.parametrize("lone", ["step0/rank", "step0/rank00", "step00/rank0"])
+def test_a_second_folder_of_a_number_in_one_run_is_missing_in_the_other(
+    tmp_path: Path, lone: str
+) -> None:
+    ours = dump(tmp_path / "p", "step0/rank0", lone)
+    plan = plan_pairs(ours, dump(tmp_path / "b", "step0/rank0"), {}, {})
+    assert [p.problem for p in plan.pairs] == [tmp_path / "p" / "step0" / "rank0"]
+    assert [missing.side for missing in plan.missing] == ["problem"]
+
+
 def test_maps_pair_other_numbers(tmp_path: Path) -> None:
     ours = dump(tmp_path / "p", "step0/rank0", "step0/rank1")
     theirs = dump(tmp_path / "b", "step5/rank4", "step5/rank5")

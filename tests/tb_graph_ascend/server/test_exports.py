@@ -10,6 +10,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from werkzeug.test import TestResponse
 
 from tests.tb_graph_ascend.conftest import Site
 
@@ -141,3 +142,52 @@ def test_a_slide_is_of_the_cause_that_is_asked_for(statistics: Site) -> None:
     assert "perhaps pow #1" in drawn.text
     refused = statistics.client.get(url, query_string={"cause": node + 1})
     assert refused.status_code == 404
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "xlsx"])
+@pytest.mark.parametrize("most", [1, 7])
+def test_a_file_of_some_rows_says_how_many_more_there_are(
+    statistics: Site, monkeypatch: pytest.MonkeyPatch, form: str, most: int
+) -> None:
+    whole = len(statistics.get("/export/nodes.json", step="0", rank="0"))
+    monkeypatch.setattr("tb_graph_ascend.server.exports._MOST_ROWS", most)
+    answer = _nodes_file(statistics, form)
+    said = f"NOT WHOLE: {whole - most} more rows"
+    assert answer.headers["X-Rows-Missing"].startswith(said)
+    *rows, last = _rows_of(answer.data, form)
+    assert len(rows) == most
+    assert said in str(last)
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_file_says_which_steps_and_ranks_there_was_no_time_for(
+    statistics: Site, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr("tb_graph_ascend.server.exports.FILE_SECONDS", -1.0)
+    answer = _nodes_file(statistics, form, scope="all")
+    assert "more steps and ranks" in answer.headers["X-Rows-Missing"]
+    assert "more steps and ranks" in str(_rows_of(answer.data, form)[-1])
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "xlsx"])
+def test_a_file_with_all_rows_lacks_none(statistics: Site, form: str) -> None:
+    answer = _nodes_file(statistics, form)
+    assert "X-Rows-Missing" not in answer.headers
+    assert "NOT WHOLE" not in str(_rows_of(answer.data, form))
+
+
+def _nodes_file(site: Site, form: str, **arguments: str) -> TestResponse:
+    url = f"/api/databases/{site.db}/export/nodes.{form}"
+    answer = site.client.get(url, query_string={"step": "0", "rank": "0", **arguments})
+    assert answer.status_code == 200
+    return answer
+
+
+def _rows_of(content: bytes, form: str) -> list[Any]:
+    if form == "json":
+        return list(json.loads(content))
+    if form == "csv":
+        return list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))[1:]
+    sheet = openpyxl.load_workbook(io.BytesIO(content)).active
+    assert sheet is not None
+    return list(sheet.iter_rows(min_row=2, values_only=True))

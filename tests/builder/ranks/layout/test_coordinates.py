@@ -55,6 +55,14 @@ def test_sizes_that_fit_no_ranks_are_errors(ranks: int, sizes: Sizes, said: str)
         layout_of({rank: _dump() for rank in range(ranks)}, sizes, "d")
 
 
+@pytest.mark.parametrize("silent", [{0}, {1}, {1, 3}, {0, 2, 3}])
+def test_the_ranks_that_do_not_say_where_they_stand_are_named(silent: set[int]) -> None:
+    dumps = {r: _dump(None if r in silent else _header(r % 2, r)) for r in range(4)}
+    named = ", ".join(map(str, sorted(silent)))
+    with pytest.raises(InputError, match=f"rank {named} of 4 does not say where it stands"):
+        layout_of(dumps, Sizes(), "d")
+
+
 def test_a_flag_that_contradicts_the_dump_names_both() -> None:
     dumps = {rank: _dump(_header(rank, rank)) for rank in (0, 1)}
     with pytest.raises(InputError, match=r"--tp 4 .* recorded tp 2"):
