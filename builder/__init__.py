@@ -19,7 +19,6 @@ from builder.errors import (
     OutputError,
     UnknownNodeError,
 )
-from builder.results.report import Diagnosis, Suspect, diagnose
 from builder.run.build import BuildResult, build
 from builder.work.options import BuildOptions
 
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builder.results.reading import Results
+    from builder.results.report import Diagnosis, Suspect, diagnose
+
+# Readers need SQLAlchemy, which takes longer to load than most of what a build does.
+_OF_READERS = ("Diagnosis", "Suspect", "diagnose")
 
 __all__ = [
     "BuildOptions",
@@ -53,9 +56,17 @@ def open(path: "Path | str") -> "Results":
 
     Raises DatabaseError when it is no result file or cannot be read.
     """
-    # Queries need SQLAlchemy, which takes longer to load than a diagnosis takes to read.
     from pathlib import Path
 
     from builder.results.open_results import open_results
 
     return open_results(Path(path))
+
+
+def __getattr__(name: str) -> object:
+    """What reads a result file, loaded when it is first asked for."""
+    if name not in _OF_READERS:
+        raise AttributeError(f"module 'builder' has no attribute {name!r}")
+    from builder.results import report
+
+    return getattr(report, name)

@@ -25,7 +25,7 @@ from builder.reasons import NothingComparable, OnlyIn, PrecisionSetting, Reason,
 from builder.run.executor import LocalProcesses, Watch
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
-from builder.run.reaches import with_reaches
+from builder.run.reaches import load_readers, with_reaches
 from builder.work.mapping_rules import check_rules, manual_pairs, match_rules
 from builder.work.merge_coverage import merged_summary, merged_values
 from builder.work.merge_plan import plan_comparison
@@ -216,7 +216,8 @@ def _run(
     several = len({pair.step for pair in plan.pairs}) > 1
     work = StoredPairs(database.final, replace(instructions, several_steps=several))
     watch = None if phases is None else _watch(phases, _count(plan))
-    executor = LocalProcesses(instructions.options.workers, watch)
+    meanwhile = load_readers if any(pair.benchmark is not None for pair in plan.pairs) else None
+    executor = LocalProcesses(instructions.options.workers, watch, meanwhile)
     return lost + executor.run(plan.pairs, work, report)
 
 

@@ -61,11 +61,13 @@ class Executor(Protocol):
 class LocalProcesses:
     """Processes of this machine, None for as many as there are cores.
 
-    `watch` hears of each phase that a pair enters.
+    `watch` hears of each phase that a pair enters; `meanwhile` is done here once the first pairs
+    are under way.
     """
 
     workers: int | None = None
     watch: Watch | None = None
+    meanwhile: Callable[[], object] | None = None
 
     def run(self, pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report) -> list[_Made]:
         """Work on every pair and report each as it is ready.
@@ -78,7 +80,7 @@ class LocalProcesses:
         # A daemonic process, such as a pool's, may not have children.
         alone = multiprocessing.current_process().daemon
         if not alone and (CAN_FORK or count > 1):
-            return _Processes(work, share, self.watch).run(pairs, report, count)
+            return _Processes(work, share, self.watch, self.meanwhile).run(pairs, report, count)
         with _no_collection():
             return [_reported(_work_here(p, work, share, self.watch), report) for p in pairs]
 
@@ -111,21 +113,27 @@ class _Processes(Generic[_Made]):
     work: PairWork[_Made]
     share: int
     watch: Watch | None
+    meanwhile: Callable[[], object] | None
 
     def run(self, pairs: Sequence[PairPlan], report: Report, workers: int) -> list[_Made]:
+        meanwhile = self.meanwhile
         waiting = list(reversed(pairs))
         running: list[_Running] = []
-        started: list[BaseProcess] = []
+        started: list[BaseProcess] = []  # those that may still have something to say
         outcomes: list[_Made] = []
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
                     running.append(self._start(waiting.pop(), started))
+                if meanwhile is not None:
+                    meanwhile()
+                    meanwhile = None
                 ready = wait([each.answer for each in running])
                 for each in [each for each in running if each.answer in ready]:
                     outcome = self._next(each)
                     if outcome is not None:
                         running.remove(each)
+                        started.remove(each.process)
                         outcomes.append(_reported(outcome, report))
         finally:
             for process in started:
@@ -160,7 +168,7 @@ class _Processes(Generic[_Made]):
             if self.watch is not None:
                 self.watch(running.plan, said)
             return None
-        running.process.join()
+        # It has nothing left to do but to give its memory back, which nobody has to wait for.
         running.answer.close()
         running.lifeline.release()
         return said

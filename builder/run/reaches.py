@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,6 +15,12 @@ from builder.write.result_writer import Database
 
 if TYPE_CHECKING:
     from builder.results.followers.spread import Spread
+
+
+def load_readers() -> None:
+    """Load what counts the reaches of findings, while the pairs are worked on elsewhere."""
+    importlib.import_module("builder.results.followers.spread")
+    importlib.import_module("builder.results.database")
 
 
 def with_reaches(database: Database, findings: Sequence[StoredFinding]) -> list[StoredFinding]:

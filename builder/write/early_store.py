@@ -17,6 +17,7 @@ from builder.dump.forms import Forms
 from builder.flow.feeding import flow_of
 from builder.flow.passages import passages_of
 from builder.processes.second_process import CAN_FORK, beside
+from builder.processes.shared_pieces import SharedPieces
 from builder.work.pair import ComparedPair
 from builder.write.flow_rows import flow_columns, passage_columns
 from builder.write.node_rows import Full, Sparse, node_columns
@@ -40,6 +41,7 @@ class EarlyStore:
         self._beside = beside and CAN_FORK
         self._running = ExitStack()
         self._result: Callable[[], None] | None = None
+        self._pieces: SharedPieces[Database] | None = None
         self._pair: ComparedPair | None = None
         self._first: dict[str, int] = {}
         self._forms = Forms()
@@ -66,12 +68,20 @@ class EarlyStore:
         counts["node"] = sum(count_nodes(tree) for tree in pair.trees)
         self._pair, self._first = pair, self._database.reserve(counts)
 
+        pieces: SharedPieces[Database] = SharedPieces(
+            (
+                lambda database: _write_values(database, pair, forms, columns, self._first),
+                lambda database: _write_benchmark(database, pair, *self.places),
+                lambda database: self._write_flow(database, 1),
+                lambda database: self._write_flow(database, 0),
+            )
+        )
+        self._pieces = self._running.enter_context(pieces)
+
         def write() -> None:
             # A connection of its own: SQLite's must not cross a fork.
             database = Database(self._database.final)
-            _write_values(database, pair, forms, columns, self._first)
-            _write_benchmark(database, pair, *self.places)
-            self._write_flow(database, 1)
+            pieces.work_on(database)
             database.close()
 
         many = self._beside and values >= _MANY
@@ -106,12 +116,9 @@ class EarlyStore:
         return place_pair(self._pair.problem, self._pair.benchmark, self._first)
 
     def finish(self) -> None:
-        """Write what fed what in the problem, then wait until all is in the database.
-
-        That is done here, for the other process is the one that the build would wait for.
-        """
-        assert self._result is not None
-        self._write_flow(self._database, 0)
+        """Write what the other process has not begun with, then wait until all is written."""
+        assert self._result is not None and self._pieces is not None
+        self._pieces.work_on(self._database)
         self._result()
 
 
