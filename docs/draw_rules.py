@@ -23,9 +23,9 @@ from builder.compare.score import THRESHOLD, Tolerance
 from builder.diagnosis.blame import walk_by_scores
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.policies.by_scores import policy as by_scores
-from builder.diagnosis.policies.by_scores import rules
-from builder.diagnosis.policies.by_scores.rules import Case as AskedCase
+from builder.diagnosis.policies.by_scores import score_policy as by_scores
+from builder.diagnosis.policies.by_scores import score_rules
+from builder.diagnosis.policies.by_scores.score_rules import Case as AskedCase
 from builder.diagnosis.verdicts import Cause
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
@@ -64,7 +64,9 @@ class Example:
 
 def main() -> None:
     """Draw every rule that some case of the suite shows."""
-    every = [rule.__name__ for rule in (*rules.RULES_FOR_INPUTS, *rules.RULES_FOR_OUTPUTS)]
+    every = [
+        rule.__name__ for rule in (*score_rules.RULES_FOR_INPUTS, *score_rules.RULES_FOR_OUTPUTS)
+    ]
     parser = argparse.ArgumentParser(prog="python -m docs.draw_rules", description=__doc__)
     parser.add_argument("rules", nargs="*", metavar="RULE", help="only these")
     parser.add_argument("--folder", type=Path, help="keep recordings here and use them again")
@@ -127,7 +129,7 @@ def tree_of(step: Path) -> Tree:
 def with_names(note: Answered) -> None:
     """Let the walk tell which rule answered."""
 
-    def told(rule: rules.Rule) -> rules.Rule:
+    def told(rule: score_rules.Rule) -> score_rules.Rule:
         def asked(case: AskedCase) -> Cause | None:
             finding = rule(case)
             if finding is not None:
@@ -136,8 +138,8 @@ def with_names(note: Answered) -> None:
 
         return asked
 
-    by_scores.RULES_FOR_INPUTS = tuple(map(told, rules.RULES_FOR_INPUTS))
-    by_scores.RULES_FOR_OUTPUTS = tuple(map(told, rules.RULES_FOR_OUTPUTS))
+    by_scores.RULES_FOR_INPUTS = tuple(map(told, score_rules.RULES_FOR_INPUTS))
+    by_scores.RULES_FOR_OUTPUTS = tuple(map(told, score_rules.RULES_FOR_OUTPUTS))
 
 
 def drawn(rule: str, example: Example, run: str) -> str:

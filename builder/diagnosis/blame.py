@@ -23,8 +23,8 @@ from builder.diagnosis.nonfinite import (
     say_first_nonfinite,
     unmatched_makes_nonfinite,
 )
-from builder.diagnosis.policies.by_excess.policy import ByExcess
-from builder.diagnosis.policies.by_scores.policy import ByScores
+from builder.diagnosis.policies.by_excess.excess_policy import ByExcess
+from builder.diagnosis.policies.by_scores.score_policy import ByScores
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Named, Verdict
 from builder.flow.feeding import Flow, flow_of

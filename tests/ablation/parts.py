@@ -10,15 +10,14 @@ from types import ModuleType
 from builder.diagnosis import changes, choices, excess, expectation, facts
 from builder.diagnosis.policies.by_excess import (
     edges,
+    excess_rules,
     moved_values,
     returned_gradients,
     sketched_sums,
 )
-from builder.diagnosis.policies.by_excess import policy as by_excess
-from builder.diagnosis.policies.by_excess import rules as excess_rules
-from builder.diagnosis.policies.by_scores import candidates, let_pass, score_facts
-from builder.diagnosis.policies.by_scores import policy as by_scores
-from builder.diagnosis.policies.by_scores import rules as score_rules
+from builder.diagnosis.policies.by_excess import excess_policy as by_excess
+from builder.diagnosis.policies.by_scores import candidates, let_pass, score_facts, score_rules
+from builder.diagnosis.policies.by_scores import score_policy as by_scores
 from builder.operators import table
 from builder.operators.table import TABLE, Operator
 

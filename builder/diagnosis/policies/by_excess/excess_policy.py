@@ -20,7 +20,7 @@ from builder.diagnosis.healing import Healing
 from builder.diagnosis.nonfinite import nonfinite_at
 from builder.diagnosis.policies.by_excess import sketched_sums
 from builder.diagnosis.policies.by_excess.edges import Edges
-from builder.diagnosis.policies.by_excess.rules import (
+from builder.diagnosis.policies.by_excess.excess_rules import (
     BEHIND,
     RULES_FOR_EDGES,
     RULES_FOR_MODULES,

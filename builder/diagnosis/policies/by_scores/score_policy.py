@@ -17,7 +17,8 @@ from builder.diagnosis.passed_calls import PassedCalls
 from builder.diagnosis.policies.by_scores.candidates import Candidates
 from builder.diagnosis.policies.by_scores.let_pass import LetPass
 from builder.diagnosis.policies.by_scores.lone_updates import lone_updates
-from builder.diagnosis.policies.by_scores.rules import (
+from builder.diagnosis.policies.by_scores.score_facts import ScoreFacts
+from builder.diagnosis.policies.by_scores.score_rules import (
     RULES_FOR_INPUTS,
     RULES_FOR_OUTPUTS,
     Case,
@@ -27,7 +28,6 @@ from builder.diagnosis.policies.by_scores.rules import (
     first_answer,
     may_follow_a_finding,
 )
-from builder.diagnosis.policies.by_scores.score_facts import ScoreFacts
 from builder.diagnosis.policies.by_scores.value_makers import ValueMakers
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Cause, Named, Verdict
