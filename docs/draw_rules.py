@@ -20,10 +20,13 @@ import torch
 
 from builder.compare.comparison import compare
 from builder.compare.score import THRESHOLD, Tolerance
-from builder.diagnosis import by_scores, rules
-from builder.diagnosis.case import Case as AskedCase
+from builder.diagnosis.blame import walk_by_scores
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.policies.by_scores import score_policy as by_scores
+from builder.diagnosis.policies.by_scores import score_rules
+from builder.diagnosis.policies.by_scores.score_rules import Case as AskedCase
+from builder.diagnosis.verdicts import Cause
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, TreeNode, build_tree
@@ -47,7 +50,7 @@ DTYPES = {
     ", without sketches": torch.float32,
     ", bfloat16 without sketches on the same kernels": torch.bfloat16,
 }
-Answered = Callable[[str, AskedCase, Finding], None]
+Answered = Callable[[str, AskedCase, Cause], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,14 @@ class Example:
 
     facts: Facts
     node: TreeNode
-    finding: Finding
+    finding: Cause
 
 
 def main() -> None:
     """Draw every rule that some case of the suite shows."""
-    every = [rule.__name__ for rule in (*rules.RULES_FOR_INPUTS, *rules.RULES_FOR_OUTPUTS)]
+    every = [
+        rule.__name__ for rule in (*score_rules.RULES_FOR_INPUTS, *score_rules.RULES_FOR_OUTPUTS)
+    ]
     parser = argparse.ArgumentParser(prog="python -m docs.draw_rules", description=__doc__)
     parser.add_argument("rules", nargs="*", metavar="RULE", help="only these")
     parser.add_argument("--folder", type=Path, help="keep recordings here and use them again")
@@ -105,13 +110,13 @@ def examples(case: Case, root: Path) -> dict[str, Example]:
         trees = [tree_of(side / f"step{step}") for side in sides]
         comparison = compare(match_trees(*trees), Tolerance())
 
-        def note(name: str, asked: AskedCase, finding: Finding, step: int = step) -> None:
+        def note(name: str, asked: AskedCase, finding: Cause, step: int = step) -> None:
             # What a later step inherits is right as well, and no culprit.
             if step not in faulty or (step, finding.node.name) in right:
                 found.setdefault(name, Example(asked.facts, asked.node, finding))
 
         with_names(note)
-        by_scores.walk_by_scores(comparison, THRESHOLD)
+        walk_by_scores(comparison, THRESHOLD)
     return found
 
 
@@ -124,8 +129,8 @@ def tree_of(step: Path) -> Tree:
 def with_names(note: Answered) -> None:
     """Let the walk tell which rule answered."""
 
-    def told(rule: rules.Rule) -> rules.Rule:
-        def asked(case: AskedCase) -> Finding | None:
+    def told(rule: score_rules.Rule) -> score_rules.Rule:
+        def asked(case: AskedCase) -> Cause | None:
             finding = rule(case)
             if finding is not None:
                 note(rule.__name__, case, finding)
@@ -133,14 +138,16 @@ def with_names(note: Answered) -> None:
 
         return asked
 
-    by_scores.RULES_FOR_INPUTS = tuple(map(told, rules.RULES_FOR_INPUTS))
-    by_scores.RULES_FOR_OUTPUTS = tuple(map(told, rules.RULES_FOR_OUTPUTS))
+    by_scores.RULES_FOR_INPUTS = tuple(map(told, score_rules.RULES_FOR_INPUTS))
+    by_scores.RULES_FOR_OUTPUTS = tuple(map(told, score_rules.RULES_FOR_OUTPUTS))
 
 
 def drawn(rule: str, example: Example, run: str) -> str:
     """The calls up to the node that was asked about, with their scores, and the finding."""
     rows = rows_of(example)
-    said = wrap("; ".join(map(sentence, example.finding.reasons)), _LETTERS)
+    cause = example.finding
+    reasons = cause.reasons if isinstance(cause, Finding) else [cause.reason, *cause.more]
+    said = wrap("; ".join(map(sentence, reasons)), _LETTERS)
     height = _ROW * (len(rows) + 3 + len(said))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
@@ -165,7 +172,7 @@ def rows_of(example: Example) -> list[TreeNode | None]:
     at = example.node.exec_order
     near = in_order[max(0, at - _ROWS + 1) : at + 1]
     first = example.finding.node
-    if first in near or example.finding.side == "benchmark":
+    if first in near or first not in in_order:
         return [*near]
     return [first, *near] if first.exec_order + 1 == near[0].exec_order else [first, None, *near]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from builder.diagnosis.causes import calling_lines
+from builder.diagnosis.changes import BESIDE
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.structure import BESIDE
 from builder.match.nodes import Matching
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import CallsBeside, Rewired

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import Literal
 
 from builder.compare.comparison import Comparison
-from builder.diagnosis.structure import scope_of
+from builder.diagnosis.changes import scope_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode

@@ -1,4 +1,4 @@
-"""A finding: one place where the two runs begin to differ, with its reasons."""
+"""A finding: one place where the two runs begin to differ, with its reasons; and changed calls."""
 
 from __future__ import annotations
 
@@ -65,3 +65,22 @@ class Finding:
     def sort_key(self) -> tuple[int, int]:
         """Forward before backward before what follows it, then execution order."""
         return phase_key(self.node, self.order)
+
+
+ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """A call that is not as in the other run; `scope` is the problem's module around it.
+
+    `order` is its place among the problem's nodes, of a call that the benchmark alone makes that
+    of the first node behind it. It is `named` once, by itself or with others in a `finding`.
+    """
+
+    kind: ChangeKind
+    node: TreeNode
+    order: int
+    scope: TreeNode | None
+    named: bool = False
+    finding: Finding | None = None

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from builder.diagnosis.changes import scope_of
 from builder.diagnosis.end_results import EndResults
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.own_healing import OwnHealing
-from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode

@@ -14,7 +14,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.statistics import nonfinite_state
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.verdicts import Named
 from builder.dump.forms import OUTPUT_ROLES
 from builder.judge.overflow import is_exempt
 from builder.match.tree import TreeNode
@@ -33,10 +33,10 @@ def unmatched_makes_nonfinite(facts: Facts, node: TreeNode) -> bool:
     )
 
 
-def open_nonfinite(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding:
-    """Name the call that makes NaN or Inf."""
+def nonfinite_at(facts: Facts, node: TreeNode) -> Named:
+    """How the call that makes NaN or Inf is named."""
     reason = NonfiniteMade(*_nonfinite_output(facts, node))
-    return ledger.open(node, "non_finite", reason, score=1.0)
+    return Named("non_finite", node, reason, score=1.0)
 
 
 def _nonfinite_output(facts: Facts, node: TreeNode) -> tuple[str, str]:

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
+from builder.diagnosis.changes import scope_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode, subtree

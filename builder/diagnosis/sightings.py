@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from builder.diagnosis.change_kinds import Kinds, Side, Sighting, changes_of_reason, type_of
+from builder.diagnosis.changes import Changes, scope_of
 from builder.diagnosis.excess import PLAIN, Excess
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.passed_calls import PassedCalls
-from builder.diagnosis.structure import Changes, scope_of
 from builder.flow.fingerprints import NO_PRINT, Fingerprints, fingerprint
 from builder.match.tree import Tree, TreeNode
 

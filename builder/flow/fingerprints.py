@@ -57,16 +57,15 @@ class Fingerprints:
     """
 
     def __init__(self, tree: Tree, columns: Columns, forms: list[Form]) -> None:
+        self.tree, self.columns, self.forms = tree, columns, forms
         self._records = tree.dump.values.records
-        self._columns = columns
-        self._forms = forms
 
     @cached_property
     def numbers(self) -> list[int]:
         """The number of each value's fingerprint; NO_PRINT where it has none, and for index -1."""
         if [record.md5 for record in self._records].count(None) < len(self._records):
             return [*self._by_record(), NO_PRINT]
-        table, recorded = self._columns.statistics.table, self._columns.statistics.recorded
+        table, recorded = self.columns.statistics.table, self.columns.statistics.recorded
         # One pattern of bits for what is equal: the addition makes 0.0 of -0.0.
         cells = np.ascontiguousarray(np.where(np.isnan(table), np.nan, table + 0.0).T)
         bits = cells.view(np.uint64)
@@ -81,9 +80,9 @@ class Fingerprints:
     @cached_property
     def _dtypes(self) -> NDArray[np.uint64]:
         """The dtype of each value as a small number from 1."""
-        names = [canonical_dtype(form.dtype or "") for form in self._forms]
+        names = [canonical_dtype(form.dtype or "") for form in self.forms]
         known = {name: number for number, name in enumerate(dict.fromkeys(names), 1)}
-        return np.array([known[name] for name in names], np.uint64)[self._columns.forms]
+        return np.array([known[name] for name in names], np.uint64)[self.columns.forms]
 
     def _by_record(self) -> Iterator[int]:
         known: dict[Hashable, int] = {None: NO_PRINT}
@@ -103,7 +102,7 @@ class Fingerprints:
 
         NO_PRINT where there is none, where the value has no fingerprint, and for index -1.
         """
-        known = self._columns.sketches
+        known = self.columns.sketches
         if known is None:
             return [NO_PRINT] * len(self.numbers)
         packed = np.ascontiguousarray(known.astype(np.float32))
@@ -119,23 +118,20 @@ class Fingerprints:
 
     def _without(self) -> NDArray[np.bool_]:
         """Which values say too little, as `fingerprint` has it for values without a checksum."""
-        tensors = np.array([form.is_tensor for form in self._forms], dtype=bool)
-        statistics = self._columns.statistics
+        tensors = np.array([form.is_tensor for form in self.forms], dtype=bool)
+        statistics = self.columns.statistics
         highest, lowest = statistics.table[:2]
         constant = (highest == lowest) & ((highest == 0) | (highest == 1))
         # An unrecorded maximum is NaN here, too.
-        return np.asarray(~tensors[self._columns.forms] | np.isnan(highest) | constant)
+        return np.asarray(~tensors[self.columns.forms] | np.isnan(highest) | constant)
 
 
 class Producers:
     """The latest call that put out a value, among those before a point in execution order."""
 
-    def __init__(self, tree: Tree, columns: Columns, forms: list[Form]) -> None:
-        self.prints = Fingerprints(tree, columns, forms)
+    def __init__(self, prints: Fingerprints) -> None:
+        self.prints = prints
         self.reached = 0  # later questions know the nodes before this place in execution order
-        self._in_order = tree.in_order
-        self._forms = forms
-        self._form_of = columns.forms
         self._added = 0
         self._by_print: dict[int, TreeNode] = {}
         self._by_sketch: dict[int, TreeNode] = {}
@@ -146,7 +142,7 @@ class Producers:
         One with the same elements in the same order comes before one with the same statistics.
         """
         if self._added < self.reached:
-            for node in self._in_order[self._added : self.reached]:
+            for node in self.prints.tree.in_order[self._added : self.reached]:
                 self._add(node)
             self._added = self.reached
         same = self._by_sketch.get(self.prints.sketches[index])
@@ -162,9 +158,9 @@ class Producers:
         return self._of_outputs(self.prints.sketches)
 
     def _of_outputs(self, numbers: list[int]) -> list[int]:
-        outputs = np.array([form.is_output for form in self._forms], dtype=bool)
+        outputs = np.array([form.is_output for form in self.prints.forms], dtype=bool)
         known = np.array(numbers[:-1], dtype=np.int64)
-        return list(np.where(outputs[self._form_of], known, NO_PRINT).tolist())
+        return list(np.where(outputs[self.prints.columns.forms], known, NO_PRINT).tolist())
 
     def _add(self, node: TreeNode) -> None:
         start, stop = node.values

@@ -10,8 +10,8 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
 from builder.compare.statistics import Floats
+from builder.diagnosis.blame import Walked
 from builder.diagnosis.finding import Finding, FindingKind
-from builder.diagnosis.walked import Walked
 from builder.match.tree import TreeNode
 from builder.ranks.checks.guilt import guilty_ranks, ranks_that_add_nothing
 from builder.ranks.checks.self_check import check_groups, check_sums

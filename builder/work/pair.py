@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from builder.compare.comparison import Comparison, compare
 from builder.compare.modes import mode_of
 from builder.compare.rounding import MovedTokens
-from builder.diagnosis.by_scores import walk_by_scores
+from builder.diagnosis.blame import Walked, flows_of, walk, walk_by_scores
 from builder.diagnosis.framework_defaults import name_defaults
-from builder.diagnosis.walk import flows_of, walk
-from builder.diagnosis.walked import Walked
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
 from builder.errors import InputError
@@ -110,7 +108,7 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     if merged is None:
         walked = walk(comparison, threshold, pair.flows)
     else:
-        walked = walk_by_scores(comparison, threshold)
+        walked = walk_by_scores(comparison, threshold, pair.flows)
     name_defaults(comparison.matching, walked.findings)
     return walked if merged is None else with_layout_findings(walked, comparison, merged)
 

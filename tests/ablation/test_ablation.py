@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from builder.diagnosis import edges
+from builder.diagnosis.policies.by_excess import edges
 from tests.ablation.__main__ import table
 from tests.ablation.parts import BY_EXCESS, BY_SCORES, GAINS, Part
 from tests.ablation.work import (
@@ -49,8 +49,8 @@ def test_without_the_excess_of_edges_other_data_is_not_named(other_labels: Compa
 def test_a_part_decides_where_it_says_something_else_than_what_stands_in(
     other_labels: Compared,
 ) -> None:
-    edge, infinity = BY_EXCESS["edges"][0], BY_EXCESS["calls that infinities hide"][0]
-    assert decide((edge, infinity), [other_labels]) == [{edge}]
+    edge, returned = BY_EXCESS["edges"][0], BY_EXCESS["gradients that a finding returned"][0]
+    assert decide((edge, returned), [other_labels]) == [{edge}]
 
 
 def _is(name: str) -> Named:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builder.diagnosis import attribution, excess
+from builder.diagnosis import excess
+from builder.diagnosis.policies.by_excess import excess_policy
 from tests.ablation.thresholds import THRESHOLDS, Threshold
 
 
@@ -18,5 +19,5 @@ def test_changes_the_number_by_the_factor(threshold: Threshold) -> None:
 def test_reaches_all_who_ask_for_it() -> None:
     (plain,) = (each for each in THRESHOLDS if each.name == "PLAIN")
     owners = [owner for owner, _, _ in plain.times(0.5)]
-    assert attribution in owners
+    assert excess_policy in owners
     assert excess in owners

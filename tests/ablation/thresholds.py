@@ -47,27 +47,43 @@ class Threshold:
         ]
 
 
+_EXCESS, _SCORES = "diagnosis.policies.by_excess", "diagnosis.policies.by_scores"
 THRESHOLDS = (
     Threshold("an excess that is a finding", "diagnosis.excess", "PLAIN"),
     Threshold("an estimate of a distance", "evidence.distances", "ESTIMATED"),
     Threshold("a call that is not known", "diagnosis.excess", "UNKNOWN"),
     Threshold("roundings of another form", "diagnosis.excess", "FORMS"),
-    Threshold("an excess behind a finding", "diagnosis.naming", "BEHIND"),
-    Threshold("an excess of a changed call", "diagnosis.attribution", "_CHANGED"),
-    Threshold("inputs that make the same choice", "diagnosis.attribution", "_SAME_CHOICE"),
-    Threshold("a guess that leads to a finding", "diagnosis.naming", "_FURTHEST"),
+    Threshold("an excess behind a finding", f"{_EXCESS}.excess_rules", "BEHIND"),
+    Threshold("an excess of a changed call", f"{_EXCESS}.excess_policy", "_CHANGED"),
+    Threshold("inputs that make the same choice", f"{_EXCESS}.excess_policy", "_SAME_CHOICE"),
+    Threshold("a guess that leads to a finding", f"{_EXCESS}.excess_rules", "_FURTHEST"),
     Threshold("rounding of sums", "evidence.distances", "CARRIED"),
     Threshold("resolution of sketches", "evidence.distances", "_RESOLUTION"),
-    Threshold("norms of moved elements", "diagnosis.moved_values", "NEAR"),
-    Threshold("sums of moved elements", "diagnosis.moved_values", "_SAME_SUM"),
-    Threshold("terms of a sum", "diagnosis.sketched_sums", "_MOST_TERMS"),
-    Threshold("gradients that are tried", "diagnosis.returned_gradients", "_TRIED"),
-    Threshold("calls in each other's place", "diagnosis.structure", "BESIDE"),
-    Threshold("a clear difference", "diagnosis.score_facts", "CLEAR", of_scores=True),
-    Threshold("the first of equal runs", "diagnosis.score_facts", "_CLEAR_FIRST", of_scores=True),
-    Threshold("nodes after a candidate", "diagnosis.candidates", "_SOON", of_scores=True),
-    Threshold("calls followed upstream", "diagnosis.rules", "_UPSTREAM", of_scores=True),
-    Threshold("roundings of a scaled gradient", "diagnosis.scaling", "_ROUNDINGS", of_scores=True),
+    Threshold("norms of moved elements", f"{_EXCESS}.moved_values", "NEAR"),
+    Threshold("sums of moved elements", f"{_EXCESS}.moved_values", "_SAME_SUM"),
+    Threshold("terms of a sum", f"{_EXCESS}.sketched_sums", "_MOST_TERMS"),
+    Threshold("gradients that are tried", f"{_EXCESS}.returned_gradients", "_TRIED"),
+    Threshold("calls in each other's place", "diagnosis.changes", "BESIDE"),
+    Threshold("a clear difference", f"{_SCORES}.score_facts", "CLEAR", of_scores=True),
+    Threshold(
+        "the first of equal runs",
+        f"{_SCORES}.score_facts",
+        "_CLEAR_FIRST",
+        of_scores=True,
+    ),
+    Threshold(
+        "nodes after a candidate",
+        f"{_SCORES}.candidates",
+        "_SOON",
+        of_scores=True,
+    ),
+    Threshold("calls followed upstream", f"{_SCORES}.score_rules", "_UPSTREAM", of_scores=True),
+    Threshold(
+        "roundings of a scaled gradient",
+        f"{_SCORES}.let_pass",
+        "_ROUNDINGS",
+        of_scores=True,
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from builder.diagnosis.rules import RULES_FOR_INPUTS, RULES_FOR_OUTPUTS
+from builder.diagnosis.policies.by_scores.score_rules import RULES_FOR_INPUTS, RULES_FOR_OUTPUTS
 from builder.operators.table import TABLE
 
 DOCS = Path(__file__).parents[2] / "docs"

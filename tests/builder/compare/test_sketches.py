@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from builder.compare.comparison import Comparison, compare
 from builder.compare.score import Tolerance
 from builder.compare.sketches import estimate_pairs
-from builder.diagnosis.walk import walk
+from builder.diagnosis.blame import walk
 from builder.dump.reader import read_dump
 from builder.dump.values import Record
 from builder.judge.verdict import judge

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from builder.compare.comparison import compare
 from builder.compare.score import Tolerance
+from builder.diagnosis.blame import Walked, walk
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.walk import walk
-from builder.diagnosis.walked import Walked
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree

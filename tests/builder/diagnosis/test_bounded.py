@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.score import Tolerance
-from builder.diagnosis.by_scores import walk_by_scores
+from builder.diagnosis.blame import walk_by_scores
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree

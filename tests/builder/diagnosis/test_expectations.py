@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from builder.diagnosis.edges import Edges
 from builder.diagnosis.expectation import Expectations
+from builder.diagnosis.policies.by_excess.edges import Edges
 from tests.builder.diagnosis.recorded_programs import Change, found, names, same
 from tests.told import facts
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from builder.diagnosis.edges import GradientShares
+from builder.diagnosis.policies.by_excess.edges import GradientShares
 
 Gradients = dict[str, NDArray[np.float64]]
 NORM = np.linalg.norm

@@ -10,7 +10,7 @@ import pytest
 
 from builder.compare.statistics import Statistics
 from builder.diagnosis.excess import Excess
-from builder.diagnosis.moved_values import stand_beside
+from builder.diagnosis.policies.by_excess.moved_values import stand_beside
 from builder.evidence.distances import Evidence
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.diagnosis.scaling import ScaledGradients
+from builder.diagnosis.policies.by_scores.let_pass import ScaledGradients
 from builder.dump.values import Record
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.diagnosis.walked import Walked
+from builder.diagnosis.blame import Walked
 from tests.builder.diagnosis.small_runs import Entries, walked
 from tests.builder.dumps import backward, forward, tensor
 

@@ -79,7 +79,7 @@ def test_the_latest_maker_before_a_point_is_named(tmp_path: Path) -> None:
     }
     tree = build_tree(read_dump(write_dump(tmp_path, data, dict.fromkeys(data))))
     forms = Forms()
-    producers = Producers(tree, columns_of(tree.dump.values, forms), forms.listed())
+    producers = Producers(Fingerprints(tree, columns_of(tree.dump.values, forms), forms.listed()))
     (read,) = range(*tree.by_name[reader].values)
     named = []
     for name in (first, second, reader):
@@ -94,7 +94,7 @@ def test_a_module_hides_no_call_inside_it(tmp_path: Path) -> None:
     data = {call: forward([], [tensor(5.0)]), module: forward([], [tensor(5.0)])}
     tree = build_tree(read_dump(write_dump(tmp_path, data, {call: module, module: None})))
     forms = Forms()
-    producers = Producers(tree, columns_of(tree.dump.values, forms), forms.listed())
+    producers = Producers(Fingerprints(tree, columns_of(tree.dump.values, forms), forms.listed()))
     producers.reached = len(tree.in_order)
     made = producers.of(tree.by_name[module].values[0])
     assert made is not None and made.name == call

@@ -14,8 +14,8 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.compare.statistics import Floats, Statistics
+from builder.diagnosis.changes import is_in
 from builder.diagnosis.excess import FORMS, Excess, excess_over
-from builder.diagnosis.structure import is_in
 from builder.evidence.distances import ESTIMATED, Evidence
 from builder.match.step_phases import phase_of
 from builder.match.tree import Tree, TreeNode

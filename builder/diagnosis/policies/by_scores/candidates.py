@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from builder.diagnosis.changes import Changes, is_in, scope_of
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.score_facts import ScoreFacts
-from builder.diagnosis.structure import Change, Changes, is_in, scope_of
+from builder.diagnosis.finding import Change
+from builder.diagnosis.policies.by_scores.score_facts import ScoreFacts
 from builder.evidence.distances import ESTIMATED
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
@@ -23,12 +24,12 @@ _BEFORE, _LEAP, _FAINT = 8, 5.0, 0.2
 _PLAINEST = {"precision": 0, "argument": 1}
 
 
-class Candidates(Changes):
-    """Collects changed calls while the walk goes on, and says which one a difference points to."""
+class Candidates:
+    """Says which of the changed calls that were passed a difference points to."""
 
-    def __init__(self, facts: Facts, scored: ScoreFacts) -> None:
-        super().__init__(facts)
-        self._scored = scored
+    def __init__(self, facts: Facts, scored: ScoreFacts, changes: Changes) -> None:
+        self._facts, self._scored, self.changes = facts, scored, changes
+        self._partner = facts.comparison.matching.partner
         self._compared: list[TreeNode] = []
         self._explained: set[TreeNode] = set()
 
@@ -41,16 +42,6 @@ class Candidates(Changes):
         if explained:
             self._explained.add(node)
 
-    def ahead(self, node: TreeNode, reader: TreeNode) -> Change | None:
-        """An unmatched call that the dump names as the maker of a value, before its turn.
-
-        What hooks call in the backward pass stands in no module, and so behind those around it.
-        """
-        known = self.listed(node)
-        if known is not None or node in self._named or not self.is_change(node):
-            return known
-        return self.made_by(node, reader)
-
     def usual_strain(self) -> float:
         """How near their tolerance the values of the last few compared nodes were."""
         return self._usual(self._compared[-_BEFORE:])
@@ -60,14 +51,10 @@ class Candidates(Changes):
         sound = (node for node in nodes if node not in self._explained)
         return max((self._scored.strain(node) for node in sound), default=0.0)
 
-    def clear(self) -> None:
-        """Forget all candidates: one of them was named, or another cause was."""
-        self._listed.clear()
-
     def behind(self, node: TreeNode) -> Change | None:
         """The latest candidate of the node's pass that the differences begin right after."""
         phase = phase_of(node)
-        for candidate in reversed(self._listed):
+        for candidate in reversed(self.changes.listed):
             before = phase_of(candidate.node)
             # Another argument of the loss may show in its gradient first.
             same = before == phase or (candidate.kind == "argument" and phase == "backward")
@@ -77,12 +64,8 @@ class Candidates(Changes):
 
     def inside(self, module: TreeNode) -> Change | None:
         """The candidate in a module whose output differs although all its calls agree."""
-        within = [one for one in self._listed if is_in(one.scope, module)]
+        within = [one for one in self.changes.listed if is_in(one.scope, module)]
         return min(reversed(within), key=lambda one: _PLAINEST.get(one.kind, 2), default=None)
-
-    def listed(self, node: TreeNode) -> Change | None:
-        """The candidate that is this very node."""
-        return next((one for one in self._listed if one.node is node), None)
 
     def _begins_after(self, candidate: Change, node: TreeNode) -> bool:
         place = bisect_left(self._compared, candidate.order, key=lambda other: other.exec_order)
@@ -103,7 +86,7 @@ class Candidates(Changes):
     def _is_between(self, order: int, node: TreeNode) -> bool:
         """Whether a node was compared since a place in execution order."""
         reached = self._compared[-1].exec_order if self._compared else -1
-        compared = node in self._matching.partner and bool(self._facts.paired.rows(node))
+        compared = node in self._partner and bool(self._facts.paired.rows(node))
         return compared and order <= node.exec_order <= reached
 
     @staticmethod

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding
-from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.finding import Change, ChangeKind, Finding
+from builder.diagnosis.verdicts import Named
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
@@ -27,25 +26,8 @@ from builder.reasons import (
 )
 
 CallsReason: TypeAlias = ExtraCalls | ExtraReplaced | MissingCalls | MissingReplaced
-ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
 # Calls of both runs that stand in each other's place have few others between them.
 BESIDE = 6
-
-
-@dataclass(slots=True, eq=False)
-class Change:
-    """A call that is not as in the other run; `scope` is the problem's module around it.
-
-    `order` is its place among the problem's nodes, of a call that the benchmark alone makes that
-    of the first node behind it. It is `named` once, by itself or with others in a `finding`.
-    """
-
-    kind: ChangeKind
-    node: TreeNode
-    order: int
-    scope: TreeNode | None
-    named: bool = False
-    finding: Finding | None = None
 
 
 def silent_before(node: TreeNode) -> str | UnsetType:
@@ -60,7 +42,7 @@ def silent_before(node: TreeNode) -> str | UnsetType:
 
 
 class Changes:
-    """The changed calls that were passed so far, in the order of the problem's calls."""
+    """The changed calls that were passed so far, `listed` in the order of the problem's calls."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -69,7 +51,7 @@ class Changes:
         self._converts = ours != theirs  # one run converts where the other need not
         calls = [node for node in self._matching.benchmark.in_order if self.is_change(node)]
         self._ahead = calls[::-1]
-        self._listed: list[Change] = []
+        self.listed: list[Change] = []
         self._named: set[TreeNode] = set()
         comparison = facts.comparison
         numbers = ~(facts.paired.tensors[0] & facts.paired.tensors[1]) & (comparison.error > 0)
@@ -147,29 +129,47 @@ class Changes:
             while up is not None and up not in self._matching.partner:
                 up = scope_of(up)
             scope = self._matching.partner[up] if up is not None else None
-            self._listed.append(Change("missing", missing, node.exec_order, scope))
+            self.listed.append(Change("missing", missing, node.exec_order, scope))
 
     def add(self, kind: ChangeKind, node: TreeNode, reader: TreeNode | None = None) -> Change:
         """Note a call; `reader` is the problem's node behind one that the benchmark alone makes."""
         here = reader or node
         change = Change(kind, node, here.exec_order, scope_of(here))
         if node not in self._named:
-            self._listed.append(change)
+            self.listed.append(change)
         return change
 
     def of(self, node: TreeNode | None) -> Change | None:
         """The change that is this very call, if it has not been named; requires_grad apart."""
-        own = (c for c in self._listed if c.node is node and c.kind != "gradient")
+        own = (c for c in self.listed if c.node is node and c.kind != "gradient")
         return next((change for change in own if not change.named), None)
 
     def finding_of(self, node: TreeNode | None) -> Finding | None:
         """The finding that named the change that is this very call; requires_grad apart."""
-        own = (c for c in self._listed if c.node is node and c.kind != "gradient")
+        own = (c for c in self.listed if c.node is node and c.kind != "gradient")
         return next((change.finding for change in own if change.finding is not None), None)
+
+    def forget(self) -> None:
+        """Leave all that were passed aside: one of them was named, or another cause was."""
+        self.listed.clear()
+
+    def at(self, node: TreeNode) -> Change | None:
+        """The change that is this very call."""
+        return next((one for one in self.listed if one.node is node), None)
+
+    def ahead(self, node: TreeNode, reader: TreeNode) -> Change | None:
+        """An unmatched call that the dump names as the maker of a value, before its turn.
+
+        What hooks call in the backward pass stands in no module, and so behind those around it.
+        """
+        known = self.at(node)
+        if known is not None or node in self._named or not self.is_change(node):
+            return known
+        return self.made_by(node, reader)
 
     def made_by(self, node: TreeNode, reader: TreeNode) -> Change:
         """The change that is an unmatched maker of what a node of the problem reads."""
-        known = next((c for c in self._listed if c.node is node), None)
+        known = self.at(node)
         if known is not None:
             return known
         return self.add("extra", node) if self._is_ours(node) else self.add("missing", node, reader)
@@ -209,47 +209,45 @@ class Changes:
                 return cut or first
             scope = scope_of(scope)
 
-    def open_late(self, ledger: Ledger) -> Finding | None:
+    def late(self) -> Named | None:
         """The last in the optimizer's part of a walk without findings: the next step shows it."""
         kinds = ("extra", "missing", "argument")
         late = self._latest(
             c for c in self._live() if c.kind in kinds and phase_of(c.node) == "after"
         )
-        if late is None or ledger.findings:
-            return None
-        finding = self.open(late, self._matching.problem.in_order[-1], ledger, 0.0)
-        ledger.discard()
-        return finding
+        return None if late is None else self.naming(late, self._matching.problem.in_order[-1], 0.0)
 
-    def open(
-        self, change: Change, reader: TreeNode, ledger: Ledger, score: float | None
-    ) -> Finding:
-        """Name a change; `reader` is the first node behind it that differs."""
-        change.named = True
-        self._named.add(change.node)
-        facts = self._facts
+    def naming(self, change: Change, reader: TreeNode, score: float | None) -> Named:
+        """How a change is named; `reader` is the first node behind it that differs."""
+        node, facts = change.node, self._facts
         if change.kind == "argument":
-            row = self.arguments(change.node)[0]
-            return ledger.open(change.node, "argument_differs", facts.argument_reason(row))
+            reason = facts.argument_reason(self.arguments(node)[0])
+            return Named("argument_differs", node, reason, changes=(change,))
         if change.kind == "precision":
-            return ledger.open(change.node, "precision", facts.precision_reason(change.node))
+            return Named("precision", node, facts.precision_reason(node), changes=(change,))
         if change.kind == "gradient":
-            return ledger.open(change.node, "argument_differs", self._gradient_reason(change.node))
+            return Named("argument_differs", node, self._gradient_reason(node), changes=(change,))
         run, instead = self._run(change), self._instead(change)
-        affected = None if change.kind == "extra" else reader
-        reason = self._calls_reason(change, run, instead)
-        named = self.outermost(change.node)
-        finding = ledger.open(named, "input_differs", reason, score, affected=affected)
         inside = self._inside([*run, *instead])
-        finding.reasons += _inside_reasons(inside)
-        for one in (*run, *instead, *inside):
-            one.named, one.finding = True, finding
-            self._named.add(one.node)
-        return finding
+        return Named(
+            "input_differs",
+            self.outermost(node),
+            self._calls_reason(change, run, instead),
+            score,
+            reader=None if change.kind == "extra" else reader,
+            more=tuple(_inside_reasons(inside)),
+            changes=(*run, *instead, *inside),
+        )
+
+    def note(self, named: Named, finding: Finding) -> None:
+        """Remember of changed calls that a finding tells of them."""
+        for change in named.changes:
+            change.named, change.finding = True, finding
+            self._named.add(change.node)
 
     def _inside(self, changes: list[Change]) -> list[Change]:
         """What is called in whole modules of which one run alone has any of these calls."""
-        outermost = {one: self.outermost(one.node) for one in self._listed if _is_unmatched(one)}
+        outermost = {one: self.outermost(one.node) for one in self.listed if _is_unmatched(one)}
         modules = {outermost[one] for one in changes if outermost[one] is not one.node}
         return [one for one, module in outermost.items() if module in modules]
 
@@ -287,7 +285,7 @@ class Changes:
     def _run(self, change: Change) -> list[Change]:
         """The unbroken run of changes of the same kind that ends with one."""
         run = [change]
-        for other in reversed(self._listed[: self._listed.index(change)]):
+        for other in reversed(self.listed[: self.listed.index(change)]):
             if other.kind == change.kind:
                 if other.node.exec_order != run[0].node.exec_order - 1:
                     break
@@ -338,7 +336,7 @@ class Changes:
         return node.exec_order < len(in_order) and in_order[node.exec_order] is node
 
     def _live(self) -> list[Change]:
-        return [change for change in self._listed if not change.named]
+        return [change for change in self.listed if not change.named]
 
     @staticmethod
     def _latest(changes: Iterator[Change]) -> Change | None:

@@ -7,11 +7,12 @@ or a wrong kernel show in most parameters, or in a part of the step that can be 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import isfinite
 
 from builder.compare.sketches import estimate_pairs
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.finding import Finding
 from builder.dump.values import Record
 from builder.match.tree import TreeNode
 
@@ -20,19 +21,19 @@ _FEW = 0.2  # of all updates
 _OF_A_STEP = 2e-3  # what rounding in a few elements moves, as a part of the step's length
 
 
-def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
-    """Let updates pass that differ by a hair of their step, where most others agree."""
-    named = [f for f in ledger.findings if f.side == "problem" and f.node.is_update]
-    if not named:
-        return
+def lone_updates(facts: Facts, findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
+    """Findings of updates that differ by a hair of their step, where most others agree.
+
+    Each with the row of the value that the update left.
+    """
+    named = [f for f in findings if f.side == "problem" and f.node.is_update]
     updates = sum(node.is_update for node in facts.comparison.matching.problem.in_order)
     if len(named) > _FEW * updates:
         return
     for finding in named:
         written = _rounded(facts, finding.node) if finding.kind == "introduced" else None
         if written is not None:
-            ledger.take_back(finding)
-            ledger.tolerate(facts.paired.problem_values([written]), rounding=True)
+            yield finding, written
 
 
 def _rounded(facts: Facts, node: TreeNode) -> int | None:

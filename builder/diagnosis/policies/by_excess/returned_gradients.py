@@ -13,11 +13,11 @@ from functools import cached_property
 from itertools import islice, product
 from math import sqrt
 
-from builder.diagnosis import sketched_sums
+from builder.diagnosis.changes import is_in
 from builder.diagnosis.excess import Excess, excess_over
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.moved_values import stand_beside
-from builder.diagnosis.structure import is_in
+from builder.diagnosis.policies.by_excess import sketched_sums
+from builder.diagnosis.policies.by_excess.moved_values import stand_beside
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode

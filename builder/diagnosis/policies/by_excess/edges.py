@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import hypot, inf, sqrt
 
+from builder.diagnosis.changes import scope_of
 from builder.diagnosis.excess import (
     FORMS,
     NO_EXCESS,
@@ -18,10 +19,9 @@ from builder.diagnosis.excess import (
     excess_over,
 )
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.moved_values import MovedValues, stand_beside
 from builder.diagnosis.passed_calls import PassedCalls
-from builder.diagnosis.returned_gradients import ReturnedGradients
-from builder.diagnosis.structure import scope_of
+from builder.diagnosis.policies.by_excess.moved_values import MovedValues, stand_beside
+from builder.diagnosis.policies.by_excess.returned_gradients import ReturnedGradients
 from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import NOWHERE, Flow
 from builder.match.step_phases import StepPhase, phase_of

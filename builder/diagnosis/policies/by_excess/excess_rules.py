@@ -1,0 +1,465 @@
+"""What an excess is blamed on: each rule names a cause, or says nothing.
+
+The first rule of a list that answers is right. docs/diagnosis.md explains each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TypeAlias
+
+import numpy as np
+from msgspec import UNSET
+
+from builder.compare.told_apart import told_by
+from builder.diagnosis.attribution import Attribution
+from builder.diagnosis.changes import Changes, scope_of, silent_before
+from builder.diagnosis.excess import PLAIN, Excess, Makers
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Change, Finding
+from builder.diagnosis.policies.by_excess.edges import Edges
+from builder.diagnosis.verdicts import Cause, Named
+from builder.evidence.distances import ESTIMATED, Evidence
+from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.fingerprints import Producers
+from builder.match.step_phases import phase_of
+from builder.match.tree import TreeNode
+from builder.reasons import (
+    BatchDiffers,
+    ElementsMoved,
+    Explained,
+    HandsOn,
+    HiddenByInfinity,
+    InputDiffers,
+    Introduced,
+    IntroducedBeyond,
+    ParameterDiffers,
+    Reason,
+    Rewired,
+    UnrecordedDiffers,
+)
+
+_FURTHEST = 2 * ESTIMATED
+# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from, for
+# a guess is no bound, and a second finding that is none costs more trust than one that is missing.
+BEHIND = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A node with an excess, and all that a rule may ask about it.
+
+    `has_read`: a node with values ran before.
+    """
+
+    node: TreeNode
+    excess: Excess
+    facts: Facts
+    attribution: Attribution
+    changes: Changes
+    edges: Edges
+    parameters: Parameters
+    has_read: bool
+
+    @property
+    def known(self) -> Evidence:
+        """What is known of distances."""
+        return self.facts.known
+
+    @property
+    def key(self) -> str:
+        """The name of the value that has the excess."""
+        return self.facts.comparison.keys[self.excess.row]
+
+    @property
+    def score(self) -> float:
+        """The score of that value; 0 where it has none."""
+        return float(np.nan_to_num(self.facts.comparison.score[self.excess.row]))
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The key of that value and its score, as reasons have them."""
+        return self.facts.worst_score([self.excess.row])
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the node is part of the backward pass."""
+        return self.node.direction == "backward"
+
+    def of_input(self, reason: Reason) -> Named:
+        """Name the node for what it reads; an earlier step may have left that behind."""
+        return replace(
+            self.with_evidence(Named("input_differs", self.node, reason)),
+            inherits=self.attribution.keys_of([self.excess.row]),
+        )
+
+    def of_change(
+        self, change: Change, score: float | None = None, *, traced: bool = False
+    ) -> Named:
+        """Name a changed call; `traced`: what the node reads is known to be what that put out."""
+        cut = self._cut_off(change.node)
+        named = self.changes.naming(cut or change, self.node, score)
+        # What is read in another layer tells nothing of this place, where the same may be wrong.
+        beside = (traced and cut is None) or self.changes.is_beside(named.node, self.node)
+        return self.with_evidence(named) if beside else named
+
+    def _cut_off(self, call: TreeNode) -> Change | None:
+        """Why one run alone goes back through a call of both: it wants a gradient of some value."""
+        partner = self.facts.comparison.matching.partner
+        is_alone = call.direction == "backward" and call not in partner and call.forward in partner
+        return self.changes.of_gradient() if is_alone else None
+
+    def with_evidence(self, named: Named) -> Named:
+        """Say how far a value is off, and how much of that its inputs explain.
+
+        As tables have it, by the error that the score is made of: one number for one fact. Nothing
+        where no distance is known or it is larger than two values can be apart (twice the larger
+        norm; estimates err by as much again), and of integers, which are names, not sizes.
+        """
+        row, known, comparison = self.excess.row, self.known, self.facts.comparison
+        apart = float(comparison.error[row])
+        if known.paired.is_integer(row) or not 0 < known.share[row] <= _FURTHEST:
+            return named
+        if not 0 < apart < inf:
+            return named
+        node = comparison.matching.problem.in_order[int(comparison.pairs.node[row])]
+        evidence = Explained(
+            value=self.key,
+            apart=apart,
+            explained=apart * min(1.0, self.excess.came / known.distance[row]),
+            # Of one number nobody says its norm.
+            of=told_by(comparison, row) if known.size[row] > 1 else None,
+            at=UNSET if node is named.node else node.name,
+        )
+        return replace(named, evidence=evidence)
+
+
+class Parameters:
+    """Modules whose own parameters differ, and what wrote these in this very step."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        known: Attribution,
+        changes: Changes,
+        edges: Edges,
+        flows: tuple[Flow, Flow],
+    ) -> None:
+        self._facts, self._attribution, self._changes, self._edges = facts, known, changes, edges
+        self._producers = [Producers(flow.prints) for flow in flows]
+
+    def wrong_of(self, node: TreeNode) -> list[int]:
+        """The rows of a module's own parameters that are further apart than a rounding."""
+        if node.direction != "forward" or node.kind != "module" or node.is_update:
+            return []
+        known = self._facts.known
+        return [r for r in known.parameters(node) if known.distance[r] > PLAIN * known.noise[r]]
+
+    def cause(self, owner: TreeNode, rows: list[int]) -> Cause:
+        """What is to blame for parameters of a module: a call of one run alone, or the module."""
+        if owner in self._attribution.source:
+            return self._attribution.source[owner]
+        for row in rows:
+            written = self._written(owner, row)
+            if written is not None:
+                return written
+        reason = ParameterDiffers(*self._facts.worst_score(rows))
+        inherits = self._attribution.keys_of(rows)
+        return Named("parameter_differs", owner, reason, inherits=inherits)
+
+    def _written(self, owner: TreeNode, row: int) -> Cause | None:
+        """The call that one run alone makes and that wrote a parameter before it was read."""
+        readers = owner, self._facts.comparison.matching.partner[owner]
+        sides = zip(self._producers, readers, self._facts.paired.value_pair(row), strict=True)
+        made: list[TreeNode | None] = []
+        for producers, reader, value in sides:
+            producers.reached = reader.exec_order
+            made.append(producers.of(value))
+        excess = Excess(inf, row, "changed", Makers(made[0], made[1]))
+        known = self._facts, self._attribution, self._changes, self._edges, self
+        return _maker_of_one_run(Case(owner, excess, *known, has_read=True))
+
+
+Rule: TypeAlias = Callable[[Case], Cause | None]
+
+
+def first_answer(rules: tuple[Rule, ...], case: Case) -> Cause | None:
+    """What the first rule that knows says."""
+    return next((said for rule in rules if (said := rule(case)) is not None), None)
+
+
+# --- what a node reads --------------------------------------------------------------------------
+
+
+def made_by_one_run(case: Case) -> Cause | None:
+    """What is read was put out by a call that one run alone makes, which nothing has named yet."""
+    return _if_new(_maker_of_one_run(case))
+
+
+def through_a_changed_call(case: Case) -> Cause | None:
+    """On its way the value went through a call without values that one run alone makes, or makes
+    otherwise, which nothing has named yet.
+    """
+    return _if_new(through_a_call_without_values(case))
+
+
+def made_by_a_named_call(case: Case) -> Cause | None:
+    """What is read comes of such a call, and a finding names that already."""
+    return _maker_of_one_run(case) or through_a_call_without_values(case)
+
+
+def reads_a_wrong_parameter(case: Case) -> Cause | None:
+    """What is read is a parameter of a module around the call."""
+    owner, row = scope_of(case.node), case.excess.row
+    while owner is not None:
+        matched = owner in case.facts.comparison.matching.partner
+        own = case.known.parameters(owner) if matched else []
+        if own and case.facts.paired.share_a_value(own, [row]):
+            return case.parameters.cause(owner, [row])
+        owner = scope_of(owner)
+    return None
+
+
+def behind_a_changed_call(case: Case) -> Cause | None:
+    """A changed call ran before in the innermost module that has one: it may have moved a value
+    that no recorded call made.
+    """
+    change = case.changes.around(case.node)
+    return None if change is None else case.of_change(change, case.score)
+
+
+def gradient_of_a_changed_call(case: Case) -> Cause | None:
+    """The gradient goes back through a call that is not as in the other run, or one run alone wants
+    it (`requires_grad`).
+    """
+    if not case.is_gradient:
+        return None
+    known = case.changes.finding_of(case.node.forward)
+    if known is not None:
+        return known
+    # What a changed call put out may agree by chance where its gradient does not.
+    calls = case.edges.returned.returned_by(case.node, case.excess.row)
+    change = next((c for call in calls if (c := case.changes.of(call)) is not None), None)
+    change = change or case.changes.of_gradient() or case.changes.of(case.node.forward)
+    return None if change is None else case.of_change(change, case.score)
+
+
+def elements_moved(case: Case) -> Cause | None:
+    """The call that made the value agrees with its partner: on the way here elements were moved."""
+    excess = case.excess
+    maker = excess.makers.ours if excess.makers is not None else None
+    if excess.way != "moved" or maker is None or excess.came > case.known.noise[excess.row]:
+        return None
+    return case.of_input(ElementsMoved(case.key, maker.name))
+
+
+def fed_other_data(case: Case) -> Cause | None:
+    """No recorded call made what is read, and it is the data of the run: the first that anything
+    reads, or whole numbers.
+    """
+    row = case.excess.row
+    is_data = not case.has_read or case.known.paired.is_integer(row)
+    if case.excess.way != "outside" or phase_of(case.node) != "forward" or not is_data:
+        return None
+    if not case.has_read:
+        return case.of_input(BatchDiffers(*case.worst))
+    if _reads_more_moved(case):
+        return case.of_input(UnrecordedDiffers(*case.worst))
+    return case.of_input(UnrecordedDiffers(*case.worst, silent_before(case.node)))
+
+
+def follows_the_latest_finding(case: Case) -> Cause | None:
+    """The latest finding may have led to the value on ways that nobody recorded."""
+    excess = case.excess
+    stands_out = excess.way == "outside" and BEHIND < excess.times < inf
+    return None if excess.told or stands_out else case.attribution.latest()
+
+
+def handed_on_unrecorded(case: Case) -> Cause | None:
+    """The one backward call behind a gradient did not record what it hands on: it is named."""
+    silent = case.edges.returned.silent_maker(case.node, case.excess.row)
+    if silent is None:
+        return None
+    named = case.with_evidence(Named("introduced", silent, HandsOn(case.key, case.node.name)))
+    return replace(named, inherits=case.attribution.keys_of([case.excess.row]))
+
+
+def reads_otherwise(case: Case) -> Cause | None:
+    """The two runs read what different calls made, or what nobody recorded: the reader is named."""
+    makers = case.excess.makers
+    if case.excess.way != "rewired" or makers is None or None in (makers.ours, makers.theirs):
+        return case.of_input(InputDiffers(*case.worst))
+    assert makers.ours is not None and makers.theirs is not None
+    return case.of_input(Rewired(*case.worst, makers.ours.name, makers.theirs.name))
+
+
+# --- what a node puts out -----------------------------------------------------------------------
+
+
+def made_inside_by_one_run(case: Case) -> Cause | None:
+    """What a module puts out was made inside it by a call that one run alone makes."""
+    made = _change_that_made(case)
+    return None if made is None else case.of_change(made, traced=True)
+
+
+def holds_a_changed_call(case: Case) -> Cause | None:
+    """A call inside the module is not as in the other run, though all its calls agree."""
+    change = case.changes.inside(case.node) if case.node.kind == "module" else None
+    return None if change is None else case.of_change(change)
+
+
+def gradient_of_one_run(case: Case) -> Cause | None:
+    """One run alone wants a gradient of some value (`requires_grad`), or cut it off."""
+    change = case.changes.of_gradient() if case.is_gradient else None
+    return None if change is None else case.of_change(change)
+
+
+def given_another_argument(case: Case) -> Cause | None:
+    """The call itself was given another argument, or a tensor that the other run does not give."""
+    node, changes = case.node, case.changes
+    given = changes.arguments(node) or changes.given_by_one_run(node)
+    if not given:
+        return None
+    change = changes.of(node)
+    named = Named("argument_differs", node, case.facts.argument_reason(given[0]))
+    return case.with_evidence(replace(named, changes=() if change is None else (change,)))
+
+
+def called_otherwise(case: Case) -> Cause | None:
+    """The call itself is not as in the other run, as in its format."""
+    change = case.changes.of(case.node)
+    return None if change is None else case.of_change(change)
+
+
+def backward_of_a_changed_call(case: Case) -> Cause | None:
+    """The forward call of a gradient is not as in the other run."""
+    if not case.is_gradient:
+        return None
+    known = case.changes.finding_of(case.node.forward)
+    change = case.changes.of(case.node.forward)
+    return known if known is not None or change is None else case.of_change(change)
+
+
+def hidden_by_infinity(case: Case) -> Cause | None:
+    """The call made infinities of what is read, in which nothing behind could be compared."""
+    hidden = (r for r in case.known.inputs(case.node) if case.known.hidden[r])
+    found = ((r, maker) for r in hidden if (maker := case.edges.makers(r).ours) is not None)
+    row, maker = next(found, (0, None))
+    if maker is None:
+        return None
+    if maker in case.attribution.source:
+        return case.attribution.source[maker]
+    reason = HiddenByInfinity(case.facts.comparison.keys[row], case.node.name)
+    return Named("introduced", maker, reason, case.score)
+
+
+def given_otherwise(case: Case) -> Cause | None:
+    """What a call reads in one run alone, or an argument of another kind; asked last."""
+    given = case.changes.given_otherwise(case.node)
+    if not given:
+        return None
+    reason = case.facts.argument_reason(given[0])
+    return case.with_evidence(Named("argument_differs", case.node, reason))
+
+
+def introduces_a_difference(case: Case) -> Cause | None:
+    """Nothing else tells of it: the difference begins here."""
+    before = case.facts.reads(case.node)
+    said = IntroducedBeyond if before > case.facts.threshold else Introduced
+    reason = said(*case.worst, before)
+    return case.with_evidence(Named("introduced", case.node, reason))
+
+
+RULES_FOR_EDGES: tuple[Rule, ...] = (
+    made_by_one_run,
+    through_a_changed_call,
+    made_by_a_named_call,
+    reads_a_wrong_parameter,
+    behind_a_changed_call,
+    gradient_of_a_changed_call,
+    elements_moved,
+    fed_other_data,
+    follows_the_latest_finding,
+    handed_on_unrecorded,
+    reads_otherwise,
+)
+"""Asked of a value that is further apart where it is read than where it was put out."""
+
+RULES_FOR_MODULES: tuple[Rule, ...] = (
+    made_inside_by_one_run,
+    through_a_changed_call,
+    made_by_a_named_call,
+    holds_a_changed_call,
+    gradient_of_one_run,
+    given_otherwise,
+    introduces_a_difference,
+)
+"""Asked of a module that puts out what is further apart than inside it."""
+
+RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
+    given_another_argument,
+    called_otherwise,
+    backward_of_a_changed_call,
+    gradient_of_one_run,
+    holds_a_changed_call,
+    hidden_by_infinity,
+    given_otherwise,
+    introduces_a_difference,
+)
+"""Asked of a call that puts out what is further apart than what it read explains."""
+
+
+# --- what rules ask -----------------------------------------------------------------------------
+
+
+def _if_new(cause: Cause | None) -> Cause | None:
+    return None if isinstance(cause, Finding) else cause
+
+
+def _change_that_made(case: Case) -> Change | None:
+    """The change that is the maker of a value which one run alone has."""
+    makers = case.excess.makers
+    alone = None if makers is None else case.edges.unmatched(makers)
+    return None if alone is None else case.changes.made_by(alone, case.node)
+
+
+def _maker_of_one_run(case: Case) -> Cause | None:
+    made = _change_that_made(case)
+    return None if made is None else made.finding or case.of_change(made, case.score, traced=True)
+
+
+def through_a_call_without_values(case: Case) -> Cause | None:
+    """The call without values on the way of a value that one run alone makes, or otherwise."""
+    known, passed, row = None, case.edges.passed, case.excess.row
+    for alone in filter(case.changes.is_change, passed.alone(row)):
+        made = case.changes.made_by(alone, case.node)
+        if made.finding is None:
+            return case.of_change(made, case.score, traced=True)
+        known = known or made.finding
+    otherwise = passed.otherwise(row)
+    if otherwise is None:
+        return known
+    call, reason = otherwise
+    named = case.attribution.source.get(call)
+    if named is not None and named.node is call:
+        return named
+    return case.with_evidence(Named("argument_differs", call, reason, case.score))
+
+
+def _reads_more_moved(case: Case) -> bool:
+    """Whether a call reads other tensors that calls without values made, or moved.
+
+    What runs right before it and left no values may as well have made one of those.
+    """
+    tensors = case.facts.paired.tensors[0]
+    others = (r for r in case.known.inputs(case.node) if r != case.excess.row and tensors[r])
+    return any(_is_moved(case, r) for r in others)
+
+
+def _is_moved(case: Case, row: int) -> bool:
+    """Whether a value is not as a recorded call put it out."""
+    made = case.edges.makers(row).outputs[0]
+    records = case.facts.comparison.matching.problem.dump.values.records
+    return made == NOWHERE or records[made].shape != case.facts.paired.ours[row].shape

@@ -1,0 +1,1 @@
+"""Scores decide: the elements were not seen, or no gain was measured on them."""
