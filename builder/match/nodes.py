@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from builder.match.align import align
 from builder.match.cell_mapping import CellMapping
@@ -25,6 +25,9 @@ from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, 
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.match.unmatched import why_unmatched
 from builder.match.updated_parameters import pairs_by_parameter, same_updates
+
+if TYPE_CHECKING:
+    from builder.match.value_pairing import ValuePairs
 
 MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
@@ -50,7 +53,11 @@ class MatchRules:
 
 @dataclass(slots=True)
 class Matching:
-    """Partners in both directions, why each node has one or none, and how sure a guess is."""
+    """Partners in both directions, why each node has one or none, and how sure a guess is.
+
+    `rows` are the value pairs where those do not follow from the keys, `moved` the problem's values
+    that hold their partners' elements in another order.
+    """
 
     problem: Tree
     benchmark: Tree
@@ -59,6 +66,13 @@ class Matching:
     guess: dict[TreeNode, float] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
     calls: CallRules = field(default_factory=dict)
+    rows: ValuePairs | None = None
+    moved: frozenset[int] = frozenset()
+
+    @property
+    def across_implementations(self) -> bool:
+        """Whether the runs are of two programs of one model, whose inner calls are not compared."""
+        return self.rows is not None
 
     @property
     def across_frameworks(self) -> bool:

@@ -30,6 +30,8 @@ class ValuePairs:
 
 def pair_values(matching: Matching) -> ValuePairs:
     """Pair the values of all matched nodes that have any."""
+    if matching.rows is not None:
+        return matching.rows
     runs = _Runs([], [], [], [])
     ours = matching.problem.dump.values.keys
     theirs = matching.benchmark.dump.values.keys

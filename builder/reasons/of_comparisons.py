@@ -130,6 +130,19 @@ class TwoFrameworks(ComparisonFact, frozen=True):
     benchmark: str
 
 
+class TwoImplementations(ComparisonFact, frozen=True):
+    """The dumps are of two programs of one model, which their weights tell.
+
+    Of the run with fewer `weights` as many are `found` in the other, `fused` of them within or
+    over several; `modules` are compared, at their edges alone.
+    """
+
+    found: int
+    weights: int
+    fused: int
+    modules: int
+
+
 class RulesUnfit(ComparisonFact, frozen=True):
     """Rules of a user for calls that fit none."""
 
@@ -209,6 +222,7 @@ ComparisonReason: TypeAlias = Union[  # noqa: UP007 - a line each
     OnlyIn,
     NothingComparable,
     TwoFrameworks,
+    TwoImplementations,
     RulesUnfit,
     FilesBroken,
     SameParameters,

@@ -333,6 +333,13 @@ SENTENCES: Mapping[str, Words] = {
         "{problem} 与 {benchmark} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比"
         "较",
     ),
+    "two_implementations": Words(
+        "two programs of one model: {found} of {weights} weights are found in the other run by "
+        "their values ({fused} of them fused or in parts), {modules} modules correspond and are "
+        "compared at their edges; the calls inside them are not compared",
+        "同一模型的两个程序：按数值在另一次运行中找到 {found}/{weights} 个权重（其中 {fused} 个为"
+        "融合或拆分），{modules} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
+    ),
     "rules_unfit": Words(
         "rules for calls that fit none ({count}): {names}",
         "没有匹配到任何调用的规则（{count} 条）：{names}",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from builder.match.shared_calls import ENOUGH_SHARED, share
+from builder.reasons import Reason, TwoImplementations
+
 if TYPE_CHECKING:  # a diagnosis is read without them
     from builder.results.reading import Results
     from builder.results.records import Pair
-
-# Below this share most calls are compared with nothing, and what diverges first is what happens to
-# have a partner. Of the samples, sound pairs share 81 % or more (recomputation, a renamed MLP) and
-# ports whose layers have other names 30 % or less; between them the value is free.
-ENOUGH_SHARED = 0.6
 
 
 class Counted(Protocol):
@@ -32,40 +30,43 @@ class Counted(Protocol):
 
 
 def share_of(pairs: Iterable[Counted]) -> float | None:
-    """The share of calls that have a partner, of the run that has fewer; None without any.
-
-    Of the run that has fewer, for one that recorded a single module can be matched whole.
-    """
+    """The share of calls that have a partner, of the run that has fewer; None without any."""
     counts = [(p.matched, p.unmatched_problem, p.unmatched_benchmark) for p in pairs]
     matched, *alone = (sum(column) for column in zip(*counts, (0, 0, 0)))
-    fewer = min(alone)
-    return matched / (matched + fewer) if matched + fewer else None
+    return share(matched, *alone)
 
 
-def is_certain(share: float | None) -> bool:
-    """Whether a beginning may be named at a share."""
-    return share is None or share >= ENOUGH_SHARED
+def is_certain(shared: float | None, notes: Iterable[Reason] = ()) -> bool:
+    """Whether a beginning may be named at a share.
+
+    Two programs of one model share few calls; what `notes` say of them tells that they are paired
+    by their weights, and compared where modules correspond.
+    """
+    by_weights = any(isinstance(note, TwoImplementations) for note in notes)
+    return by_weights or shared is None or shared >= ENOUGH_SHARED
 
 
-def refusal(pairs: Sequence[Counted], places: int) -> str | None:
+def refusal(pairs: Sequence[Counted], places: int, notes: Iterable[Reason] = ()) -> str | None:
     """What is said in the place of a beginning, as the page says it; None where one is named.
 
-    `places`: how many steps and ranks `pairs` are counted over.
+    `places`: how many steps and ranks `pairs` are counted over; `notes` are on the whole
+    comparison.
     """
-    share = share_of(pairs)
-    if share is None or is_certain(share):
+    shared = share_of(pairs)
+    if shared is None or is_certain(shared, notes):
         return None
     unmatched = sum(pair.unmatched_problem + pair.unmatched_benchmark for pair in pairs)
     over = f" over {places} steps and ranks" if places > 1 else ""
     return (
-        f"These runs share {int(100 * share)} % of their calls by name. {unmatched} nodes of both "
+        f"These runs share {int(100 * shared)} % of their calls by name. {unmatched} nodes of both "
         f"runs together{over} have no partner and were not compared, so no beginning is named."
     )
 
 
 def names_beginnings(results: Results) -> bool:
     """Whether the runs of a file share enough for it."""
-    return is_certain(share_of(compared_pairs(results)))
+    summary = results.summary()
+    return is_certain(share_of(compared_pairs(results)), summary.summary)
 
 
 def compared_pairs(results: Results) -> Sequence[Pair]:

@@ -127,9 +127,9 @@ class Diagnosis:
     """All suspects in order, the first to look at first, and what the comparison covered.
 
     `evidence` is what was compared and what was not, None in files of earlier releases, `state`
-    what the graphs tell besides. Where `refusal` has a text, the runs share too few calls for a
-    beginning to be `named`. `extent` tells how far apart runs are that agree; None where something
-    diverges.
+    what the graphs tell besides, `notes` what `summary` words. Where `refusal` has a text, the runs
+    share too few calls for a beginning to be `named`. `extent` tells how far apart runs are that
+    agree; None where something diverges.
     """
 
     database: Path
@@ -145,6 +145,7 @@ class Diagnosis:
     comparable: bool
     evidence: Evidence | None = None
     state: FileState = NO_STATE
+    notes: tuple[Reason, ...] = ()
     values: dict[str, object] | None = None
     extent: Extent | None = None
 
@@ -159,7 +160,7 @@ class Diagnosis:
     @property
     def refusal(self) -> str | None:
         """Why no beginning is named; None where the runs share enough calls for one."""
-        return refusal((self,), self.pairs)
+        return refusal((self,), self.pairs, self.notes)
 
     @property
     def named(self) -> list[Suspect]:
@@ -268,6 +269,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         ]
         + lost,
         summary=[sentence(reason) for reason in summary],
+        notes=tuple(summary),
         findings=findings,
         worst=max(worst, default=None),
         values=parse_json(meta["values"]) if "values" in meta else None,

@@ -238,7 +238,8 @@ def _taken_over(attempts: Sequence[Attempt]) -> list[int | None]:
     first: int | None = None
     for index in reversed(range(len(attempts))):
         taken[index] = first
-        steps = attempts[index].pieces[0].steps if attempts[index].pieces else ()
-        if len(steps):
+        pieces = attempts[index].pieces
+        steps = pieces[0].steps if pieces else None
+        if steps is not None and len(steps):
             first = int(steps[0]) if first is None else min(first, int(steps[0]))
     return taken

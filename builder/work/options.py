@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from builder.compare.score import THRESHOLD, Tolerance
 from builder.ranks.merge_options import MergeOptions
+
+# What two runs have in common: all of a program, or but a model that two programs compute.
+Same = Literal["program", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,8 @@ class BuildOptions:
 
     `threshold` is the score above which a value diverges. `workers` of None means all cores.
     `acc_check` is a result table of the pre-check that colours a single graph.
+    `same` says what two runs have in common, None that the tool is to tell: of two programs of one
+    model the modules that hold the same weights are compared at their edges.
     `match_by_position` pairs differently named modules of equal parents in their order.
     `data_mapping` pairs single values by their full names, or names the file that does;
     `api_mapping` names a file that pairs MindSpore's calls with PyTorch's.
@@ -30,6 +36,7 @@ class BuildOptions:
     data_mapping: Path | Mapping[str, str] | None = None
     api_mapping: Path | None = None
     match_by_position: bool = False
+    same: Same | None = None
     fuzzy_match: bool = False
     manual_mapping: Path | None = None
     acc_check: Path | None = None

@@ -9,6 +9,7 @@ from builder.compare.comparison import Comparison, compare
 from builder.compare.modes import mode_of
 from builder.compare.rounding import MovedTokens
 from builder.diagnosis.blame import Walked, flows_of, walk, walk_by_scores
+from builder.diagnosis.by_interfaces import walk_by_interfaces
 from builder.diagnosis.framework_defaults import name_defaults
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
@@ -20,12 +21,15 @@ from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
 from builder.match.frameworks.alike import comparable_parts
 from builder.match.frameworks.recomputation import without_wrappers
-from builder.match.nodes import MatchRules, match_trees
+from builder.match.implementations.matching import Correspondence, match_implementations
+from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.passing_places import place_passing
 from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
+from builder.match.shared_calls import are_versions
 from builder.match.tree import Tree, build_tree
+from builder.reasons import TwoImplementations
 from builder.work.layout_findings import with_layout_findings
 from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
@@ -49,6 +53,7 @@ class ComparedPair:
     merged: MergedMatch | None = None
     notes: tuple[str, ...] = ()
     flows: tuple[Flow, Flow] | None = None
+    unlike_programs: TwoImplementations | None = None
 
     @property
     def trees(self) -> list[Tree]:
@@ -105,7 +110,9 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     """Where it begins; by scores in a merged run, whose joined values no gain was measured on."""
     comparison, merged = pair.comparison, pair.merged
     assert comparison is not None
-    if merged is None:
+    if comparison.matching.across_implementations:
+        walked = walk_by_interfaces(comparison, threshold)
+    elif merged is None:
         walked = walk(comparison, threshold, pair.flows)
     else:
         walked = walk_by_scores(comparison, threshold, pair.flows)
@@ -173,6 +180,11 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("matching")
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
+    programs = _programs(matching, options, instructions)
+    unlike_programs = None
+    if programs is not None:
+        matching, unlike_programs = programs.matching, programs.said()
+        problem, benchmark = matching.problem, matching.benchmark
     enter("comparing")
     comparison = compare(matching, options.tolerance, cores=instructions.cores)
     ours, theirs = (side.statistics for side in comparison.columns)
@@ -186,6 +198,30 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
             overflow_levels(benchmark, theirs),
         ),
         notes=notes,
+        unlike_programs=unlike_programs,
+    )
+
+
+def _programs(
+    matching: Matching, options: BuildOptions, instructions: Instructions
+) -> Correspondence | None:
+    """How two programs of one model correspond, where names say too little or a user says so."""
+    if options.same == "program" or _is_told(options, instructions):
+        return None
+    if options.same is None and are_versions(matching):
+        return None
+    return match_implementations(matching.problem, matching.benchmark)
+
+
+def _is_told(options: BuildOptions, instructions: Instructions) -> bool:
+    """Whether somebody has said how the two runs correspond."""
+    told = (options.layer_mapping, options.cell_mapping, options.data_mapping)
+    return (
+        options.match_by_position
+        or options.fuzzy_match
+        or any(told)
+        or instructions.backend is not None
+        or bool(instructions.rules.manual)
     )
 
 

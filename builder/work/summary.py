@@ -95,6 +95,7 @@ def outcome_of(
         first_error=nodes[wrong[0]].name if wrong else None,
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
+        unlike_programs=result.pair.unlike_programs,
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),

@@ -10,6 +10,7 @@ from msprobe.cli.outcome import Exit, exit_of
 if TYPE_CHECKING:
     from builder import BuildResult
     from builder.claim import Claim
+    from builder.reasons import Reason
     from builder.work.outcome import PairOutcome, StoredFinding
 
 
@@ -43,7 +44,8 @@ def beginning(
     from builder.reasons import sentence
     from builder.results.certainty import refusal
 
-    refused = refusal(outcomes, sum(outcome.error is None for outcome in outcomes))
+    places = sum(outcome.error is None for outcome in outcomes)
+    refused = refusal(outcomes, places, _notes(outcomes))
     if refused is not None and any(outcome.compared for outcome in outcomes):
         return refused
     if findings:
@@ -58,13 +60,17 @@ def reach(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) ->
     from builder.results.certainty import refusal
     from builder.results.report import reach_told
 
-    if refusal(outcomes, len(outcomes)) is not None:
+    if refusal(outcomes, len(outcomes), _notes(outcomes)) is not None:
         return
     for one in findings:
         places = {(one.step, one.rank), *((place.step, place.rank) for place in one.places)}
         told = reach_told(one.propagated_to, one.perhaps, one.divergent, len(places))
         if told is not None:
             yield told
+
+
+def _notes(outcomes: Sequence[PairOutcome]) -> list[Reason]:
+    return [outcome.unlike_programs for outcome in outcomes if outcome.unlike_programs is not None]
 
 
 def exit_code(result: BuildResult) -> Exit:

@@ -63,6 +63,13 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
         help="pairs made by hand, a <name>.mapping.json of the interface; they win over all others",
     )
     parser.add_argument(
+        "--same",
+        choices=("program", "model"),
+        help="what both runs have in common: the program, or but the model, which two programs "
+        "compute; then modules that hold the same weights are compared at their edges [told by "
+        "how many calls both share]",
+    )
+    parser.add_argument(
         "--rank-map",
         type=number_map,
         default={},
@@ -216,7 +223,7 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
     from builder import BuildOptions, Tolerance
 
     constants = {"factor": options.tolerance_factor, "growth": options.tolerance_growth}
-    given = {"threshold": options.threshold, "workers": options.workers}
+    given = {"threshold": options.threshold, "workers": options.workers, "same": options.same}
     return BuildOptions(
         manual_mapping=options.manual_mapping,
         acc_check=options.acc_check,

@@ -155,7 +155,7 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     return Answer(
         causes=[_cause(diagnosed, group, modules, changed) for group in shown],
         cause_count=len(groups),
-        certain=is_certain(coverage.share),
+        certain=is_certain(coverage.share, database.summary().summary),
         worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
         divergent=divergent,
         threshold=findings.threshold,

@@ -18,7 +18,7 @@ from tests.builder.run.units.runs import layout
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0"
-PLAIN = BuildOptions(workers=1)
+PLAIN = BuildOptions(workers=1, same="program")
 MANY_STEPS = 30
 OVERFLOW = BuildOptions(workers=1, overflow_check=True)
 

@@ -26,7 +26,7 @@ def built(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Build:
     def build(problem: str, benchmark: str | None) -> Path:
         if (problem, benchmark) not in known:
             out = tmp_path_factory.mktemp("built")
-            options = BuildOptions(overflow_check=True, workers=1)
+            options = BuildOptions(overflow_check=True, workers=1, same="program")
             other = samples / benchmark if benchmark is not None else None
             made = builder.build(samples / problem, other, out, options)
             known[problem, benchmark] = made.path

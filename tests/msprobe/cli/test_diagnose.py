@@ -160,7 +160,7 @@ def of_the_page(key: str, words: str = "certainty.en.ts", **numbers: object) -> 
 def test_a_port_is_refused_as_the_page_refuses_it(run: Run, samples: Path, tmp_path: Path) -> None:
     ported = port(samples / "statistics" / "problem", tmp_path / "port", LAYERS)
     options = ("-tp", ported, "-gp", samples / "statistics" / "bench", "-o", tmp_path / "out")
-    built = run("graph_visualize", *options)
+    built = run("graph_visualize", *options, "--same", "program")
     (path,) = (tmp_path / "out").glob("*.vis.db")
     report = json.loads(run("diagnose", path, "--json").out)
     covered = report["coverage"]

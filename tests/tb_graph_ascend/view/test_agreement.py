@@ -65,7 +65,9 @@ def result(
         return built(problem, benchmark)
     ported = port(samples / "statistics" / "problem", tmp_path / "ported", LAYERS)
     out = tmp_path / "out"
-    return builder.build(ported, samples / benchmark, out, BuildOptions(workers=1)).path
+    return builder.build(
+        ported, samples / benchmark, out, BuildOptions(workers=1, same="program")
+    ).path
 
 
 def test_no_part_contradicts_another(result: Path) -> None:

@@ -93,6 +93,7 @@ export const REASON_KINDS = {
   only_in: "comparison",
   nothing_comparable: "comparison",
   two_frameworks: "comparison",
+  two_implementations: "comparison",
   rules_unfit: "comparison",
   files_broken: "comparison",
   same_parameters: "pairing",

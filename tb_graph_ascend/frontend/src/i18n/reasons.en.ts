@@ -72,6 +72,7 @@ export const reasonsEn: Record<string, string> = {
   unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   incomparable: "{{value}}: the frameworks record gradients of different things here, so it is not compared",
   two_frameworks: "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, not the calls inside it, and the optimizer is left aside",
+  two_implementations: "two programs of one model: {{found}} of {{weights}} weights are found in the other run by their values ({{fused}} of them fused or in parts), {{modules}} modules correspond and are compared at their edges; the calls inside them are not compared",
   rules_unfit: "rules for calls that fit none ({{count}}): {{names}}",
   files_broken: "files of values that cannot be read and are not compared ({{count}}), first {{name}}",
   default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",

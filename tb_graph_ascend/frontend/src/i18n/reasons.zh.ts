@@ -72,6 +72,7 @@ export const reasonsZh: Record<string, string> = {
   unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   incomparable: "{{value}}：两个框架在此记录的梯度含义不同，不作比较",
   two_frameworks: "{{problem}} 与 {{benchmark}} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比较",
+  two_implementations: "同一模型的两个程序：按数值在另一次运行中找到 {{found}}/{{weights}} 个权重（其中 {{fused}} 个为融合或拆分），{{modules}} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
   rules_unfit: "没有匹配到任何调用的规则（{{count}} 条）：{{names}}",
   files_broken: "无法读取、未作比较的数值文件（{{count}} 个），第一个是 {{name}}",
   default_differs: "{{what}} 的默认值：MindSpore 为 {{mindspore}}，PyTorch 为 {{pytorch}}",

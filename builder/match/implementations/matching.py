@@ -1,0 +1,248 @@
+"""Matches two programs of one model at the edges of the modules that correspond.
+
+What either side calls inside a module is how it computes it, and is held against nothing. Values at
+an edge pair by size: a port may keep them in another shape, or in another order of axes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import msgspec
+import numpy as np
+
+from builder.dump.sketch_numbers import sketches_of
+from builder.dump.values import Record
+from builder.match.implementations.modules import pair_modules, unpaired_in
+from builder.match.implementations.parameters import Parameter, numbers_of, parameters_of
+from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights
+from builder.match.nodes import Matching
+from builder.match.tree import Tree, TreeNode
+from builder.match.value_pairing import SURPLUS, ValuePairs
+from builder.reasons import TwoImplementations
+from msprobe_core.format import is_integer_dtype
+
+# Of the run with fewer weights as many must be found in the other for the two to be one model.
+_FOUND = 0.5
+# Numbers that are the same to 1e-5 leave elements that far apart, by the norm, where none moved;
+# moved at random they are √2 apart. Between them the value is free.
+_MOVED = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Correspondence:
+    """Two programs of one model: their nodes matched, and which weights are which."""
+
+    matching: Matching
+    weights: Sequence[WeightPair]
+    recorded: int  # weights of the run that has fewer of them
+
+    def said(self) -> TwoImplementations:
+        """What was found, in numbers."""
+        by_value = [pair for pair in self.weights if pair.relation != "differs"]
+        found = min(_count(by_value, 0), _count(by_value, 1))
+        fused = sum(pair.relation in ("joined", "split") for pair in by_value)
+        nodes = self.matching.problem.in_order
+        modules = {
+            node.entry.path
+            for node in nodes
+            if node.kind == "module" and node.entry is not None and node in self.matching.partner
+        }
+        return TwoImplementations(found, self.recorded, fused, len(modules))
+
+
+def match_implementations(problem: Tree, benchmark: Tree) -> Correspondence | None:
+    """The correspondence of two programs; None where they do not share half of their weights."""
+    trees = (problem, benchmark)
+    ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
+    pairs = pair_weights(ours, theirs)
+    fewer = min(len(ours.parameters), len(theirs.parameters))
+    if not fewer or min(_count(pairs, 0), _count(pairs, 1)) < _FOUND * fewer:
+        return None
+    calls = [_modules(tree) for tree in trees]
+    ran = [
+        {path: _put_out(nodes[0], tree) for path, nodes in found.items()}
+        for found, tree in zip(calls, trees)
+    ]
+    paths = pair_modules(pairs, *ran)
+    pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
+    paths |= {k: v for k, v in pair_modules(pairs, *ran).items() if k not in paths}
+    nodes = list(_nodes(trees, paths))
+    return Correspondence(_matched(trees, nodes, pairs), pairs, fewer)
+
+
+def _count(pairs: Sequence[WeightPair], side: int) -> int:
+    return sum(len((pair.problem, pair.benchmark)[side]) for pair in pairs)
+
+
+def _differing(
+    pairs: Sequence[WeightPair],
+    paths: Mapping[str, str],
+    ours: Sequence[Parameter],
+    theirs: Sequence[Parameter],
+) -> list[WeightPair]:
+    known = {id(each) for pair in pairs for each in (*pair.problem, *pair.benchmark)}
+    left, right = ([p for p in side if id(p) not in known] for side in (ours, theirs))
+    return [WeightPair((p,), (b,), "differs") for p, b in unpaired_in(paths, left, right)]
+
+
+def _modules(tree: Tree) -> dict[str, list[TreeNode]]:
+    """The forward calls of each module by its path, in their order."""
+    found: dict[str, list[TreeNode]] = defaultdict(list)
+    for node in tree.in_order:
+        if node.kind == "module" and node.entry is not None and node.direction == "forward":
+            found[node.entry.path].append(node)
+    return found
+
+
+def _put_out(node: TreeNode, tree: Tree) -> int:
+    """How many elements the first output of a module has."""
+    outputs = _tensors(node, tree).get("output", ())
+    return _size(tree.dump.values.records[outputs[0]]) if outputs else 0
+
+
+def _nodes(
+    trees: tuple[Tree, Tree], paths: Mapping[str, str]
+) -> Iterator[tuple[TreeNode, TreeNode]]:
+    """Calls of paired modules in turn, and the calls outside all modules that both runs make."""
+    ours, theirs = map(_modules, trees)
+    for path, other in paths.items():
+        yield from zip(ours[path], theirs[other])
+    outside = [_outside(tree) for tree in trees]
+    for name, calls in outside[0].items():
+        if len(calls) == len(outside[1].get(name, ())):
+            yield from zip(calls, outside[1][name])
+
+
+def _outside(tree: Tree) -> dict[str, list[TreeNode]]:
+    """The calls outside all modules, by name: the loss."""
+    found: dict[str, list[TreeNode]] = defaultdict(list)
+    for node in tree.root.children:
+        if node.call and node.direction == "forward":
+            found[node.call].append(node)
+    return found
+
+
+# --- the values at the edges ----------------------------------------------------------------------
+
+
+def _matched(
+    trees: tuple[Tree, Tree],
+    nodes: Sequence[tuple[TreeNode, TreeNode]],
+    pairs: Sequence[WeightPair],
+) -> Matching:
+    problem, benchmark = (_copied(tree) for tree in trees)
+    matching = Matching(problem, benchmark)
+    matching.pair(problem.root, benchmark.root, "name")
+    for ours, theirs in nodes:
+        matching.pair(ours, theirs, "mapping")
+        if ours.backward is not None and theirs.backward is not None:
+            matching.pair(ours.backward, theirs.backward, "mapping")
+    weights = {
+        pair.problem[0].index: pair.benchmark[0].index
+        for pair in pairs
+        if len(pair.problem) == len(pair.benchmark) == 1
+    }
+    rows = [
+        (node.exec_order, p, b)
+        for node in problem.in_order
+        if (partner := matching.partner.get(node)) is not None
+        for p, b in _edge(node, partner, (problem, benchmark), weights)
+    ]
+    matching.moved = frozenset(_made_alike(problem, benchmark, rows))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
+    return matching
+
+
+def _copied(tree: Tree) -> Tree:
+    """The tree over a dump whose values may be given another shape."""
+    values = replace(tree.dump.values, records=list(tree.dump.values.records))
+    return replace(tree, dump=replace(tree.dump, values=values))
+
+
+def _edge(
+    ours: TreeNode, theirs: TreeNode, trees: tuple[Tree, Tree], weights: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    """The values of two nodes that are one tensor; tensors that one of them has alone are single.
+
+    What else a module is given is another signature, and no difference.
+    """
+    left, right = _tensors(ours, trees[0]), _tensors(theirs, trees[1])
+    for role in sorted(left.keys() | right.keys()):
+        waiting = list(right.get(role, ()))
+        for index in left.get(role, ()):
+            if role == "parameters":
+                other = weights.get(index, SURPLUS)
+                if other in waiting:
+                    waiting.remove(other)
+                    yield index, other
+                continue
+            found = next((b for b in waiting if _fit(index, b, trees)), SURPLUS)
+            if found != SURPLUS:
+                waiting.remove(found)
+            yield index, found
+        if role != "parameters":
+            yield from ((SURPLUS, index) for index in waiting)
+
+
+def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    values = tree.dump.values
+    for index in range(*node.values):
+        if values.records[index].dtype is not None:
+            found[values.keys[index].partition(".")[0]].append(index)
+    return found
+
+
+def _fit(ours: int, theirs: int, trees: tuple[Tree, Tree]) -> bool:
+    """Whether two values may be one tensor: as many elements, and numbers of one kind."""
+    p, b = trees[0].dump.values.records[ours], trees[1].dump.values.records[theirs]
+    kinds = {is_integer_dtype(record.dtype or "") for record in (p, b)}
+    return _size(p) == _size(b) and len(kinds) == 1
+
+
+def _size(record: Record) -> int:
+    return prod(record.shape or ())
+
+
+def _made_alike(
+    problem: Tree, benchmark: Tree, rows: Sequence[tuple[int, int, int]]
+) -> Iterator[int]:
+    """Give the problem's values the shapes of their partners; tells those in another order.
+
+    A sketch sees the order of elements. Where it is quite another one, and the numbers that do not
+    depend on it are the same, elements have moved and none has changed.
+    """
+    ours, theirs = problem.dump.values.records, benchmark.dump.values.records
+    both = [(p, b) for _, p, b in rows if SURPLUS not in (p, b)]
+    apart = _apart_by_sketches([ours[p] for p, _ in both], [theirs[b] for _, b in both])
+    for (p, b), share in zip(both, apart):
+        one, other = ours[p], theirs[b]
+        if share > _MOVED and _are_of_the_same(one, other):
+            ours[p] = msgspec.structs.replace(one, shape=other.shape, sketch=None, md5=None)
+            theirs[b] = msgspec.structs.replace(other, sketch=None, md5=None)
+            yield p
+        elif one.shape != other.shape:
+            ours[p] = msgspec.structs.replace(one, shape=other.shape, md5=None)
+
+
+def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
+    """How far apart values are in relation to their norm, by their sketches; 0 without any."""
+    left, right = sketches_of(ours), sketches_of(theirs)
+    if left is None or right is None:
+        return [0.0] * len(ours)
+    distance, norm = (np.sqrt((side**2).mean(axis=1)) for side in (left - right, right))
+    with np.errstate(all="ignore"):
+        return list(np.nan_to_num(distance / norm, nan=0.0, posinf=0.0).tolist())
+
+
+def _are_of_the_same(one: Record, other: Record) -> bool:
+    """Whether elements may have moved; of another shape they have, so less has to speak for it."""
+    ours, theirs = numbers_of(one), numbers_of(other)
+    if ours is None or theirs is None:
+        return False
+    return ours.are_near(theirs) if one.shape != other.shape else ours.agree(theirs)

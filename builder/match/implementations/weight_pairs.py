@@ -1,0 +1,164 @@
+"""Which parameter of one program is which of the other's, or which part of it: found by value.
+
+What a sound port computes with are the weights of the original, in another shape or order, several
+in one, or one in several. Names and places only tell between weights that are equal.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from builder.dump.values import Record
+from builder.match.implementations.parameters import Numbers, Parameter, joined_numbers
+
+Relation = Literal["same", "reshaped", "joined", "split", "differs"]
+# Candidates of like norm that one weight is held against, at most.
+_WINDOW = 32
+# Projections and experts that are stacked in one weight, at most.
+_PARTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class WeightPair:
+    """Weights that are one tensor, or together one; `differs` where the numbers are others'."""
+
+    problem: tuple[Parameter, ...]
+    benchmark: tuple[Parameter, ...]
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The parameters of a run, and the records of its dump that they stand in."""
+
+    parameters: Sequence[Parameter]
+    records: Sequence[Record]
+
+
+def pair_weights(problem: Side, benchmark: Side) -> list[WeightPair]:
+    """The pairs that the numbers show: first of whole weights, then of several that make up one."""
+    pairs = list(_whole(problem.parameters, benchmark.parameters))
+    ours = {id(each) for pair in pairs for each in pair.problem}
+    theirs = {id(each) for pair in pairs for each in pair.benchmark}
+    left = Side([p for p in problem.parameters if id(p) not in ours], problem.records)
+    right = Side([p for p in benchmark.parameters if id(p) not in theirs], benchmark.records)
+    for fused, parts in _joined(left, right):
+        pairs.append(WeightPair((fused,), parts, "joined"))
+        ours.add(id(fused))
+        theirs |= {id(each) for each in parts}
+    left = Side([p for p in left.parameters if id(p) not in ours], problem.records)
+    right = Side([p for p in right.parameters if id(p) not in theirs], benchmark.records)
+    pairs += [WeightPair(parts, (fused,), "split") for fused, parts in _joined(right, left)]
+    return pairs
+
+
+# --- whole weights --------------------------------------------------------------------------------
+
+
+def _whole(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[WeightPair]:
+    """Equal weights, such as norms that are all ones, pair in the order of their calls."""
+    exact: dict[Numbers, deque[Parameter]] = defaultdict(deque)
+    for parameter in theirs:
+        exact[parameter.numbers].append(parameter)
+    rest: list[Parameter] = []
+    for parameter in ours:
+        waiting = exact.get(parameter.numbers)
+        if waiting:
+            yield _pair(parameter, waiting.popleft())
+        else:
+            rest.append(parameter)
+    yield from _near(rest, [each for waiting in exact.values() for each in waiting])
+
+
+def _near(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[WeightPair]:
+    buckets: dict[int, list[tuple[float, int, Parameter]]] = defaultdict(list)
+    for order, parameter in enumerate(theirs):
+        buckets[parameter.numbers.size].append((parameter.numbers.norm, order, parameter))
+    for bucket in buckets.values():
+        bucket.sort(key=lambda each: each[:2])
+    for parameter in ours:
+        bucket = buckets.get(parameter.numbers.size, [])
+        found = _nearest(parameter.numbers, bucket)
+        if found is not None:
+            yield _pair(parameter, bucket.pop(found)[2])
+
+
+def _nearest(numbers: Numbers, bucket: list[tuple[float, int, Parameter]]) -> int | None:
+    """The first in order of those that agree, looked for around the norm."""
+    middle = bisect_left(bucket, (numbers.norm, -1))
+    window = range(max(0, middle - _WINDOW), min(len(bucket), middle + _WINDOW))
+    agreeing = [at for at in window if numbers.agree(bucket[at][2].numbers)]
+    return min(agreeing, key=lambda at: bucket[at][1], default=None)
+
+
+def _pair(ours: Parameter, theirs: Parameter) -> WeightPair:
+    relation: Relation = "same" if ours.shape == theirs.shape else "reshaped"
+    return WeightPair((ours,), (theirs,), relation)
+
+
+# --- several in one -------------------------------------------------------------------------------
+
+
+def _joined(fused: Side, parts: Side) -> Iterator[tuple[Parameter, tuple[Parameter, ...]]]:
+    """A weight with those of one family in the other run that make it up."""
+    free = set(map(id, parts.parameters))
+    groups = _groups(parts.parameters, {each.numbers.size for each in fused.parameters})
+    for weight in fused.parameters:
+        for several in groups.get(weight.numbers.size, ()):
+            if not free.issuperset(map(id, several)):
+                continue
+            numbers = joined_numbers(several, parts.records)
+            if numbers is not None and weight.numbers.agree(numbers):
+                free.difference_update(map(id, several))
+                yield weight, several
+                break
+
+
+def _groups(
+    parameters: Sequence[Parameter], sizes: Set[int]
+) -> dict[int, list[tuple[Parameter, ...]]]:
+    """What may make up one weight of one of some sizes, by its size.
+
+    Projections of one module (`q_proj`, `k_proj` and `v_proj` of `attn`) that follow one another,
+    one weight of all modules of a list (`experts.0.up`, `experts.1.up`), or two of each of these.
+    """
+    groups: dict[int, list[tuple[Parameter, ...]]] = defaultdict(list)
+    beside, listed = _families(parameters)
+    for family in (*beside.values(), *(f for lists in listed.values() for f in lists.values())):
+        for start in range(len(family)):
+            total = family[start].numbers.size
+            for stop in range(start + 2, min(len(family), start + _PARTS) + 1):
+                total += family[stop - 1].numbers.size
+                if total in sizes:
+                    groups[total].append(tuple(family[start:stop]))
+    for lists in listed.values():
+        for one, other in combinations(lists.values(), 2):
+            total = sum(each.numbers.size for each in (*one, *other))
+            if total in sizes:
+                groups[total].append((*one, *other))
+    return groups
+
+
+_Family = list[Parameter]
+
+
+def _families(
+    parameters: Sequence[Parameter],
+) -> tuple[dict[str, _Family], dict[str, dict[str, _Family]]]:
+    """Weights of one name beside one another; and by list, those of one place in its modules."""
+    beside: dict[str, _Family] = defaultdict(list)
+    listed: dict[str, dict[str, _Family]] = defaultdict(lambda: defaultdict(list))
+    for parameter in parameters:
+        above = parameter.module.rpartition(".")[0]
+        beside[f"{above}:{parameter.name}"].append(parameter)
+        segments = parameter.path.split(".")
+        numbers = [at for at, segment in enumerate(segments) if segment.isdigit()]
+        if numbers:
+            at = numbers[-1]
+            listed[".".join(segments[:at])][".".join(segments[at + 1 :])].append(parameter)
+    return beside, listed

@@ -1,0 +1,31 @@
+"""Whether two runs share enough of their calls by name to be two versions of one program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # a diagnosis is read without them
+    from builder.match.nodes import Matching
+
+# Below this share most calls are compared with nothing, and what diverges first is what happens to
+# have a partner. Of the samples, sound pairs share 81 % or more (recomputation, a renamed MLP) and
+# ports whose layers have other names 30 % or less; between them the value is free.
+ENOUGH_SHARED = 0.6
+
+
+def share(matched: int, *alone: int) -> float | None:
+    """The share of calls that have a partner, of the run that has fewer; None without any.
+
+    Of the run that has fewer, for one that recorded a single module can be matched whole. `alone`
+    are those of each run that have none.
+    """
+    fewer = min(alone)
+    return matched / (matched + fewer) if matched + fewer else None
+
+
+def are_versions(matching: Matching) -> bool:
+    """Whether two runs share enough to be compared call by call."""
+    matched = len(matching.partner) // 2 - 1
+    sizes = (len(tree.in_order) - 1 for tree in (matching.problem, matching.benchmark))
+    shared = share(matched, *(size - matched for size in sizes))
+    return shared is None or shared >= ENOUGH_SHARED

@@ -1,0 +1,43 @@
+"""What a pair of programs of one model is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+Loss = Callable[[nn.Module], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A model in two programs; the port takes the weights of the original.
+
+    `ported` makes the port of an original, with a fault or (None) without. `faults` says for each
+    fault in which module of the port, by its path, the first wrong number is made.
+    """
+
+    name: str
+    original: Callable[[], nn.Module]
+    ported: Callable[[nn.Module, str | None], nn.Module]
+    loss: Loss
+    faults: Mapping[str, str]
+
+
+def taken(parameter: torch.Tensor, value: torch.Tensor) -> None:
+    """Copy a weight of the original into the port."""
+    with torch.no_grad():
+        parameter.copy_(value)
+
+
+def seeded(make: Callable[[], nn.Module]) -> nn.Module:
+    """A model whose every parameter is drawn, so that no two of them are equal by chance."""
+    torch.manual_seed(7)
+    model = make()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 1:
+                parameter.add_(torch.randn_like(parameter) * 0.05)
+    return model

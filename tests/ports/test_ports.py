@@ -1,0 +1,59 @@
+"""Ports are compared where their modules correspond: sound ones are silent, faults are named."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder.reasons import TwoImplementations
+from builder.work.options import BuildOptions
+from tests.ports import decoder, experts, gpt, vision
+from tests.ports.port import Port
+from tests.ports.run import ORIGINAL, SOUND
+from tests.ports.suite import Answer, answers
+
+SAMPLES = [
+    (decoder.PORT, "float32", ("scale", "epsilon", "weight scaled")),
+    (gpt.PORT, "bfloat16", ("no residual", "positions off by one", "bias forgotten")),
+    (vision.PORT, "float32", ("scale forgotten", "mean pooled")),
+    (experts.PORT, "bfloat16", ("gate and up swapped", "expert missing")),
+]
+
+
+@pytest.fixture(scope="module", params=SAMPLES, ids=lambda sample: sample[0].name)
+def sampled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, list[Answer]]]:
+    port, dtype, faults = request.param
+    assert isinstance(port, Port)
+    root = tmp_path_factory.mktemp(port.name)
+    yield root / f"{port.name}-{dtype}", list(answers(port, dtype, (SOUND, *faults), root))
+
+
+def test_sound_ports_are_silent_and_faults_are_named(sampled: tuple[Path, list[Answer]]) -> None:
+    said = sampled[1]
+    assert [answer for answer in said if not answer.is_right] == []
+    assert sum(answer.wanted is not None for answer in said) > 1
+
+
+def test_a_port_that_is_compared_as_a_program_is_refused_in_words(
+    sampled: tuple[Path, list[Answer]], tmp_path: Path
+) -> None:
+    folder = sampled[0]
+    options = BuildOptions(same="program")
+    result = builder.build(folder / SOUND, folder / ORIGINAL, tmp_path, options)
+    assert "share" in str(builder.diagnose(result.path).refusal)
+    assert not any(isinstance(note, TwoImplementations) for note in result.summary)
+
+
+def test_the_pair_says_what_it_is_compared_by(
+    sampled: tuple[Path, list[Answer]], tmp_path: Path
+) -> None:
+    folder = sampled[0]
+    result = builder.build(folder / SOUND, folder / ORIGINAL, tmp_path)
+    told = [note for note in result.summary if isinstance(note, TwoImplementations)]
+    assert len(told) == 1
+    assert 0 < told[0].found <= told[0].weights
+    assert told[0].modules > 3
+    assert builder.diagnose(result.path).refusal is None
