@@ -36,7 +36,7 @@ from builder.reasons import (
 )
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
-from builder.results.opening import connect, format_of
+from builder.results.opening import connect, format_of, ran_too_long
 from builder.results.shown_evidence import (
     NO_STATE,
     FileState,
@@ -237,6 +237,11 @@ def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
         with closing(connect(path)) as connection:
             return _read(path, connection, top)
     except sqlite3.Error as error:
+        if ran_too_long(error):
+            raise DatabaseError(
+                f"{path}: a question to it took too long on this machine",
+                "try again when less else is running",
+            ) from None
         raise DatabaseError(
             f"{path}: is damaged ({error})", "build it again with `msprobe graph_visualize`"
         ) from None
@@ -337,8 +342,8 @@ def _counted(path: Path, findings: list[Suspect]) -> list[Suspect]:
     try:
         with closing(ResultDatabase(path)) as results:
             found = spreads(results)
-    except (SQLAlchemyError, DatabaseError):
-        return findings  # a volume that is not there, or cells that are none
+    except (sqlite3.Error, SQLAlchemyError, DatabaseError):
+        return findings  # no volume there, cells that are none, or longer than a reader may wait
     return [
         replace(one, propagated_to=of.certain, perhaps=of.perhaps, divergent=of.divergent)
         if (of := found.get(number)) is not None

@@ -178,6 +178,32 @@ def siblings(count: int, faulty: bool) -> Calls:
     return Calls(entries, dict.fromkeys(entries))
 
 
+def ported(count: int, faulty: bool) -> Calls:
+    """Layers with one fused weight on a side, and with three in its place on the other."""
+    entries: Json = {}
+    parents: dict[str, str | None] = {}
+    for at in range(count):
+        sizes = [2.0 + 3 * at, 3.0 + 3 * at, 4.0 + 3 * at]
+        weights = {name: _spread(size, 8, size) for name, size in zip("qkv", sizes)}
+        if faulty:
+            weights = {"qkv": _spread(sizes[-1], 24, sum(size**2 for size in sizes) ** 0.5)}
+        layer = f"Module.{'hl'[faulty]}.{at}.attn.Attention.forward.0"
+        moved = 0.5 if faulty and at == count // 2 else 0.0
+        ends = [tensor(1000.0 + at)], [tensor(1001.0 + at + moved)]
+        for name, weight in weights.items():
+            path = f"Module.{'hl'[faulty]}.{at}.attn.{name}.Linear.forward.0"
+            made = [tensor(5000.0 + at, shape=[2, len(weights)])]
+            entries[path] = forward(ends[0], made, parameters={"weight": weight})
+            parents[path] = layer
+        entries[layer] = forward(*ends)
+        parents[layer] = None
+    return Calls(entries, parents)
+
+
+def _spread(peak: float, rows: int, norm: float) -> Json:
+    return tensor(Max=peak, Min=-peak, Mean=0.0, Norm=norm, shape=[rows, 4])
+
+
 def parameters(count: int, faulty: bool) -> Calls:
     """One module with many parameters, their gradients, and what an optimizer did to them."""
     weights = {f"w{at}": tensor(6.0 + at) for at in range(count)}
@@ -341,6 +367,7 @@ FAMILIES: tuple[Family, ...] = (
     many_inputs,
     nested,
     siblings,
+    ported,
     parameters,
     renamed,
     shuffled,

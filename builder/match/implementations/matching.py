@@ -6,7 +6,7 @@ an edge pair by size: a port may keep them in another shape, or in another order
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -172,21 +172,18 @@ def _edge(
     What else a module is given is another signature, and no difference.
     """
     left, right = _tensors(ours, trees[0]), _tensors(theirs, trees[1])
+    own = set(right.pop("parameters", ()))
+    for index in left.pop("parameters", ()):
+        other = weights.get(index, SURPLUS)
+        yield index, other if other in own else SURPLUS
     for role in sorted(left.keys() | right.keys()):
-        waiting = list(right.get(role, ()))
+        waiting: dict[tuple[int, bool], deque[int]] = defaultdict(deque)
+        for index in right.get(role, ()):
+            waiting[_form(index, trees[1])].append(index)
         for index in left.get(role, ()):
-            if role == "parameters":
-                other = weights.get(index, SURPLUS)
-                if other in waiting:
-                    waiting.remove(other)
-                    yield index, other
-                continue
-            found = next((b for b in waiting if _fit(index, b, trees)), SURPLUS)
-            if found != SURPLUS:
-                waiting.remove(found)
-            yield index, found
-        if role != "parameters":
-            yield from ((SURPLUS, index) for index in waiting)
+            fitting = waiting[_form(index, trees[0])]
+            yield index, fitting.popleft() if fitting else SURPLUS
+        yield from ((SURPLUS, index) for rest in waiting.values() for index in rest)
 
 
 def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:
@@ -198,11 +195,10 @@ def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:
     return found
 
 
-def _fit(ours: int, theirs: int, trees: tuple[Tree, Tree]) -> bool:
-    """Whether two values may be one tensor: as many elements, and numbers of one kind."""
-    p, b = trees[0].dump.values.records[ours], trees[1].dump.values.records[theirs]
-    kinds = {is_integer_dtype(record.dtype or "") for record in (p, b)}
-    return _size(p) == _size(b) and len(kinds) == 1
+def _form(index: int, tree: Tree) -> tuple[int, bool]:
+    """What two values that are one tensor have in common: its size, and the kind of numbers."""
+    record = tree.dump.values.records[index]
+    return _size(record), is_integer_dtype(record.dtype or "")
 
 
 def _size(record: Record) -> int:

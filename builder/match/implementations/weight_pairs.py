@@ -128,12 +128,15 @@ def _groups(
     one weight of all modules of a list (`experts.0.up`, `experts.1.up`), or two of each of these.
     """
     groups: dict[int, list[tuple[Parameter, ...]]] = defaultdict(list)
+    largest = max(sizes, default=0)
     beside, listed = _families(parameters)
     for family in (*beside.values(), *(f for lists in listed.values() for f in lists.values())):
         for start in range(len(family)):
             total = family[start].numbers.size
             for stop in range(start + 2, min(len(family), start + _PARTS) + 1):
                 total += family[stop - 1].numbers.size
+                if total > largest:
+                    break
                 if total in sizes:
                     groups[total].append(tuple(family[start:stop]))
     for lists in listed.values():

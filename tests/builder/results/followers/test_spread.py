@@ -160,3 +160,21 @@ def test_how_far_a_cause_reaches_is_the_sum_over_its_places(tmp_path: Path, step
         )
         connection.commit()
     assert builder.diagnose(made_of.path).findings == [suspect]
+
+
+def test_a_count_that_takes_too_long_leaves_a_sound_file_sound(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = (tmp_path / "o").glob("*.vis.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE finding SET propagated_to = 1, perhaps = NULL, divergent = NULL")
+        connection.commit()
+
+    def given_up(_: Results) -> None:
+        raise sqlite3.OperationalError("interrupted")
+
+    monkeypatch.setattr("builder.results.followers.spread.spreads", given_up)
+    (suspect,) = builder.diagnose(path).findings
+    assert (suspect.propagated_to, suspect.divergent) == (1, None)
+    assert suspect.reach is None or "there" not in suspect.reach
+    assert answer(results).causes != []
