@@ -108,6 +108,8 @@ def answer(logs: Path) -> None:
 _BOUNDS = {
     ("tb_graph_ascend.logdirs", "_FRESH_SECONDS"): math.inf,
     ("builder.match.align", "_CELLS"): 400,
+    ("builder.match.implementations.weight_pairs", "_WINDOW"): 2,
+    ("builder.match.implementations.weight_pairs", "_PARTS"): 4,
     ("builder.flow.bounded", "_FAR"): 8,
     ("builder.flow.constant_ways", "_FAR"): 8,
     ("builder.flow.gradient_ways", "_FAR"): 8,

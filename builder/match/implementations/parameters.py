@@ -47,6 +47,13 @@ class Numbers:
         """The same of numbers that each side computed, and rounded to its format."""
         return self._within(max(self.epsilon, other.epsilon) + _SUMMED, other)
 
+    def apart(self, other: Numbers) -> float:
+        """How far apart the numbers of two tensors of one size are, in units of their norm."""
+        root = sqrt(max(self.size, 1))
+        apart = abs(self.norm - other.norm) + abs(self.mean - other.mean) * root
+        apart += abs(self.largest - other.largest) + abs(self.smallest - other.smallest)
+        return apart / (self.norm or 1.0)
+
     def _within(self, share: float, other: Numbers) -> bool:
         if self.size != other.size:
             return False

@@ -17,8 +17,9 @@ from builder.dump.values import Record
 from builder.match.implementations.parameters import Numbers, Parameter, joined_numbers
 
 Relation = Literal["same", "reshaped", "joined", "split", "differs"]
-# Candidates of like norm that one weight is held against, at most.
-_WINDOW = 32
+# Of those of like norm so many on either side are looked at: rounding leaves a weight's own partner
+# among the nearest, and equal weights are found before.
+_WINDOW = 8
 # Projections and experts that are stacked in one weight, at most.
 _PARTS = 256
 
@@ -89,11 +90,15 @@ def _near(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[We
 
 
 def _nearest(numbers: Numbers, bucket: list[tuple[float, int, Parameter]]) -> int | None:
-    """The first in order of those that agree, looked for around the norm."""
+    """The nearest of those that agree, looked for around the norm; of equal ones the first."""
     middle = bisect_left(bucket, (numbers.norm, -1))
     window = range(max(0, middle - _WINDOW), min(len(bucket), middle + _WINDOW))
     agreeing = [at for at in window if numbers.agree(bucket[at][2].numbers)]
-    return min(agreeing, key=lambda at: bucket[at][1], default=None)
+    return min(
+        agreeing,
+        key=lambda at: (numbers.apart(bucket[at][2].numbers), bucket[at][1]),
+        default=None,
+    )
 
 
 def _pair(ours: Parameter, theirs: Parameter) -> WeightPair:
@@ -106,17 +111,31 @@ def _pair(ours: Parameter, theirs: Parameter) -> WeightPair:
 
 def _joined(fused: Side, parts: Side) -> Iterator[tuple[Parameter, tuple[Parameter, ...]]]:
     """A weight with those of one family in the other run that make it up."""
-    free = set(map(id, parts.parameters))
+    taken: set[int] = set()
+    buckets: dict[int, list[_Group]] = {}
     groups = _groups(parts.parameters, {each.numbers.size for each in fused.parameters})
+    for size, listed in groups.items():
+        known = ((joined_numbers(several, parts.records), several) for several in listed)
+        bucket = [_Group(numbers, several) for numbers, several in known if numbers is not None]
+        buckets[size] = sorted(bucket, key=lambda each: each.numbers.norm)
     for weight in fused.parameters:
-        for several in groups.get(weight.numbers.size, ()):
-            if not free.issuperset(map(id, several)):
-                continue
-            numbers = joined_numbers(several, parts.records)
-            if numbers is not None and weight.numbers.agree(numbers):
-                free.difference_update(map(id, several))
+        bucket = buckets.get(weight.numbers.size, [])
+        middle = bisect_left(bucket, weight.numbers.norm, key=lambda each: each.numbers.norm)
+        for group in bucket[max(0, middle - _WINDOW) : middle + _WINDOW]:
+            several = group.parameters
+            is_free = not any(id(each) in taken for each in several)
+            if is_free and weight.numbers.agree(group.numbers):
+                taken.update(map(id, several))
                 yield weight, several
                 break
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Weights that may make up one, and the numbers that it would have."""
+
+    numbers: Numbers
+    parameters: tuple[Parameter, ...]
 
 
 def _groups(
