@@ -70,3 +70,8 @@ def __getattr__(name: str) -> object:
     from builder.results import report
 
     return getattr(report, name)
+
+
+def __dir__() -> list[str]:
+    """All names, those that are loaded later among them."""
+    return sorted({*globals(), *_OF_READERS})
