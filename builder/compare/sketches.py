@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from builder.compare.mask_constants import hold_masks
 from builder.compare.statistics import Floats, Statistics, statistics_of
-from builder.dump.sketch_numbers import sketches_of
+from builder.dump.sketch_numbers import projected_norms, sketches_of
 from builder.dump.values import Record
 from msprobe_core.format import is_integer_dtype
 
@@ -40,10 +40,14 @@ def estimate(
     integer: NDArray[np.bool_],
 ) -> Estimates:
     """Estimates from the projections of both sides, row by row; `integer` rows are exact."""
-    distance = _norm(problem - benchmark)
+    distance = projected_norms(problem - benchmark)
     p, b = (_norm_of(*side) for side in zip((problem, benchmark), statistics, strict=True))
     with np.errstate(all="ignore"):
-        nearest = np.where(integer, 0.0, _RESOLUTION * np.fmax(_norm(problem), _norm(benchmark)))
+        nearest = np.where(
+            integer,
+            0.0,
+            _RESOLUTION * np.fmax(projected_norms(problem), projected_norms(benchmark)),
+        )
         distance = np.where(distance <= nearest, 0.0, distance)
         error = np.where(distance == 0, 0.0, distance / b)
         cosine = np.clip((p**2 + b**2 - distance**2) / (2 * p * b), -1.0, 1.0)
@@ -60,12 +64,8 @@ def estimate_pairs(ours: list[Record], theirs: list[Record]) -> Estimates | None
     return estimate(problem, benchmark, (statistics_of(ours), statistics_of(theirs)), integer)
 
 
-def _norm(projections: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.mean(projections**2, axis=1)))
-
-
 def _norm_of(projections: Floats, statistics: Statistics) -> Floats:
     """The norm of what a sketch covers: the recorded one, unless it counts masks."""
     recorded = np.where(statistics.recorded[3], statistics.table[3], np.nan)
     covers = np.isfinite(recorded) & ~hold_masks(statistics.table[:2])
-    return np.where(covers, recorded, _norm(projections))
+    return np.where(covers, recorded, projected_norms(projections))

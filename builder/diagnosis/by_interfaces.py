@@ -54,7 +54,7 @@ class _Edges:
         self._matching = matching = facts.comparison.matching
         nodes = [n for n in matching.problem.in_order if n in matching.partner and n.kind != "root"]
         self.apart = [node for node in nodes if self._diverging(node)]
-        self._unmoved_weights = [n for n in nodes if facts.divergent(n).parameters]
+        self._other_weights = [n for n in nodes if facts.divergent(n).parameters]
         self.picked_otherwise: list[TreeNode] = []
 
     def findings(self) -> Iterator[Finding]:
@@ -105,9 +105,9 @@ class _Edges:
 
     def _of_weights(self) -> Iterator[Finding]:
         """Of modules fed alike, weights that differ and move their outputs, however little."""
-        facts, error = self._facts, self._facts.comparison.error
-        for node in self._unmoved_weights:
-            made = [r for r in facts.paired.rows(node) if facts.comparison.is_output[r]]
+        error = self._facts.comparison.error
+        for node in self._other_weights:
+            made = self._made(node)
             read = max((error[row] for row in self._tensors_read(node)), default=0.0)
             known = [float(error[row]) for row in made if not isnan(error[row])]
             if known and max(known) > _WEIGHED * read and self._is_fed_alike(node):
@@ -124,7 +124,7 @@ class _Edges:
             return Finding(
                 "parameter_differs", node, "problem", node.exec_order, [differs], score, before
             )
-        made = [r for r in facts.paired.rows(node) if facts.comparison.is_output[r]]
+        made = self._made(node)
         known = [r for r in made if not isnan(facts.comparison.score[r])]
         said = Introduced(*facts.worst_score(rows.outputs or known or made), before or 0.0)
         return Finding("introduced", node, "problem", node.exec_order, [said], score, before)
@@ -143,6 +143,10 @@ class _Edges:
     def _diverging(self, node: TreeNode) -> list[int]:
         rows = self._facts.divergent(node)
         return [*rows.inputs, *rows.outputs]
+
+    def _made(self, node: TreeNode) -> list[int]:
+        paired = self._facts.paired
+        return [row for row in paired.rows(node) if paired.is_output[row]]
 
     def _tensors_read(self, node: TreeNode) -> list[int]:
         facts, error = self._facts, self._facts.comparison.error
@@ -172,7 +176,7 @@ class _Edges:
         """
         comparison, divergent = self._facts.comparison, self._facts.divergent
         for around in _above(node):
-            rows = [r for r in self._facts.paired.rows(around) if comparison.is_output[r]]
+            rows = self._made(around)
             if rows and not any(isnan(comparison.error[r]) for r in rows):
                 apart = self._distance(divergent(node).outputs or divergent(node).inputs)
                 handed_on = self._distance(rows) > _HANDED_ON * apart

@@ -28,3 +28,8 @@ def sketches_of(records: list[Record]) -> NDArray[np.float64] | None:
     if places:
         projections[places] = np.frombuffer(packed, dtype="<f4").reshape(-1, PROJECTIONS)
     return projections
+
+
+def projected_norms(projections: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The L2 norm that the projections of each value (values × 8) estimate."""
+    return np.asarray(np.sqrt(np.mean(projections**2, axis=1)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Generic, TypeVar
 
 _Given = TypeVar("_Given")
@@ -15,8 +14,8 @@ class SharedPieces(Generic[_Given]):
     """Pieces of work of which each is done once, by whichever process comes to it first.
 
     Their numbers wait in a pipe that both processes read, a byte each: the system gives a byte to
-    one reader alone. Made before the fork, as a context manager in the process that forks. A
-    process that fails has taken its piece with it, so its failure must be heard of elsewhere.
+    one reader alone. Made before the fork, and closed by the process that forks. A process that
+    fails has taken its piece with it, so its failure must be heard of elsewhere.
     Raises ValueError for more pieces than a byte numbers.
     """
 
@@ -28,15 +27,8 @@ class SharedPieces(Generic[_Given]):
         os.write(waiting, bytes(range(len(self._pieces))))
         os.close(waiting)
 
-    def __enter__(self) -> SharedPieces[_Given]:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the pipe."""
         os.close(self._numbers)
 
     def work_on(self, given: _Given) -> None:

@@ -10,7 +10,7 @@ from builder.reasons import Reason, TwoImplementations
 
 if TYPE_CHECKING:  # a diagnosis is read without them
     from builder.results.reading import Results
-    from builder.results.records import Pair
+    from builder.results.records import Pair, Summary
 
 
 class Counted(Protocol):
@@ -66,9 +66,13 @@ def refusal(pairs: Sequence[Counted], places: int, notes: Iterable[Reason] = ())
 def names_beginnings(results: Results) -> bool:
     """Whether the runs of a file share enough for it."""
     summary = results.summary()
-    return is_certain(share_of(compared_pairs(results)), summary.summary)
+    return is_certain(share_of(_compared(summary)), summary.summary)
 
 
 def compared_pairs(results: Results) -> Sequence[Pair]:
     """The steps and ranks that both sides have and that were compared."""
-    return [pair for pair in results.summary().pairs if pair.status == "ok"]
+    return _compared(results.summary())
+
+
+def _compared(summary: Summary) -> list[Pair]:
+    return [pair for pair in summary.pairs if pair.status == "ok"]

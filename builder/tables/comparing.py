@@ -17,6 +17,7 @@ from builder.dump.matrices import read_matrices
 from builder.errors import BuilderError, InputError
 from builder.judge.extensions import load_extensions
 from builder.match.manual_file import MappedPair
+from builder.match.nodes import MatchRules
 from builder.match.rollout_mapping import Backend
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import Reason
@@ -153,10 +154,8 @@ def compare_into_tables(
             "give the folders of two steps, or of two whole dumps",
         )
     rules = match_rules(options.build, comparison=True)
-    instructions = Instructions(
-        options.build,
-        rules,
-        load_extensions(),
+    instructions = replace(
+        _instructions(options.build, rules),
         backend=options.backend,
         matrices=read_matrices(options.matrices) if options.matrices is not None else None,
     )
@@ -309,6 +308,11 @@ def _taken(stem: Path) -> bool:
     return any(stem.parent.glob(f"{stem.name}*"))
 
 
+def _instructions(build: BuildOptions, rules: MatchRules) -> Instructions:
+    """A table has what pairs by name, also of two programs of one model."""
+    return Instructions(replace(build, same="program"), rules, load_extensions())
+
+
 def write_pair_table(
     folders: tuple[Path, Path],
     output: Path,
@@ -322,7 +326,7 @@ def write_pair_table(
     cannot be compared, or hold nothing to compare.
     """
     rules = replace(match_rules(build, comparison=True), manual=pairs)
-    instructions = Instructions(build, rules, load_extensions())
+    instructions = _instructions(build, rules)
     stems = {(0, 0): output / "compare_result"}
     work = TabledPairs(stems, instructions, TableOptions(form, build=build))
     outcome = work.attempt(PairPlan(0, 0, *folders), 1)

@@ -8,7 +8,7 @@ and are seen by nobody.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cached_property
 from types import TracebackType
 
@@ -76,7 +76,7 @@ class EarlyStore:
                 lambda database: self._write_flow(database, 0),
             )
         )
-        self._pieces = self._running.enter_context(pieces)
+        self._pieces = self._running.enter_context(closing(pieces))
 
         def write() -> None:
             # A connection of its own: SQLite's must not cross a fork.

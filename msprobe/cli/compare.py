@@ -230,7 +230,6 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
         data_mapping=options.data_mapping,
         api_mapping=None if options.api_mapping == NAMES_ONLY else options.api_mapping,
         workers=options.workers,
-        same="program",  # a table has what pairs by name
         **naming(options),
     )
 

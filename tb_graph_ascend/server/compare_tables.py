@@ -79,7 +79,6 @@ def _options(results: Results) -> BuildOptions:
         threshold=results.threshold,
         tolerance=tolerance_of(told),
         fuzzy_match=bool(told.get("fuzzy_match")),
-        same="program",
     )
 
 

@@ -139,7 +139,8 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     Seen through manual pairs they are those of `built`, the same file without them: the diagnosis
     knows no others.
     """
-    pairs = database.summary().pairs
+    summary = database.summary()
+    pairs = summary.pairs
     coverage = _coverage(pairs)
     diagnosed = built or database
     findings = diagnosed.findings()
@@ -155,7 +156,7 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     return Answer(
         causes=[_cause(diagnosed, group, modules, changed) for group in shown],
         cause_count=len(groups),
-        certain=is_certain(coverage.share, database.summary().summary),
+        certain=is_certain(coverage.share, summary.summary),
         worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
         divergent=divergent,
         threshold=findings.threshold,

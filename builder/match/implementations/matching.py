@@ -14,7 +14,7 @@ from math import prod
 import msgspec
 import numpy as np
 
-from builder.dump.sketch_numbers import sketches_of
+from builder.dump.sketch_numbers import projected_norms, sketches_of
 from builder.dump.values import Record
 from builder.match.implementations.modules import pair_modules, unpaired_in
 from builder.match.implementations.parameters import Parameter, numbers_of, parameters_of
@@ -70,7 +70,7 @@ def match_implementations(problem: Tree, benchmark: Tree) -> Correspondence | No
     paths = pair_modules(pairs, *ran)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran).items() if k not in paths}
-    nodes = list(_nodes(trees, paths))
+    nodes = [*_in_turn(calls[0], calls[1], paths), *_outside_in_turn(trees)]
     return Correspondence(_matched(trees, nodes, pairs), pairs, fewer)
 
 
@@ -89,9 +89,12 @@ def _differing(
     return [WeightPair((p,), (b,), "differs") for p, b in unpaired_in(paths, left, right)]
 
 
-def _modules(tree: Tree) -> dict[str, list[TreeNode]]:
+_Calls = dict[str, list[TreeNode]]
+
+
+def _modules(tree: Tree) -> _Calls:
     """The forward calls of each module by its path, in their order."""
-    found: dict[str, list[TreeNode]] = defaultdict(list)
+    found: _Calls = defaultdict(list)
     for node in tree.in_order:
         if node.kind == "module" and node.entry is not None and node.direction == "forward":
             found[node.entry.path].append(node)
@@ -104,22 +107,25 @@ def _put_out(node: TreeNode, tree: Tree) -> int:
     return _size(tree.dump.values.records[outputs[0]]) if outputs else 0
 
 
-def _nodes(
-    trees: tuple[Tree, Tree], paths: Mapping[str, str]
+def _in_turn(
+    ours: _Calls, theirs: _Calls, paths: Mapping[str, str]
 ) -> Iterator[tuple[TreeNode, TreeNode]]:
-    """Calls of paired modules in turn, and the calls outside all modules that both runs make."""
-    ours, theirs = map(_modules, trees)
+    """The calls of modules that correspond, in their order."""
     for path, other in paths.items():
         yield from zip(ours[path], theirs[other])
-    outside = [_outside(tree) for tree in trees]
-    for name, calls in outside[0].items():
-        if len(calls) == len(outside[1].get(name, ())):
-            yield from zip(calls, outside[1][name])
 
 
-def _outside(tree: Tree) -> dict[str, list[TreeNode]]:
+def _outside_in_turn(trees: tuple[Tree, Tree]) -> Iterator[tuple[TreeNode, TreeNode]]:
+    """The calls outside all modules that both runs make as often."""
+    ours, theirs = map(_outside, trees)
+    for name, calls in ours.items():
+        if len(calls) == len(theirs.get(name, ())):
+            yield from zip(calls, theirs[name])
+
+
+def _outside(tree: Tree) -> _Calls:
     """The calls outside all modules, by name: the loss."""
-    found: dict[str, list[TreeNode]] = defaultdict(list)
+    found: _Calls = defaultdict(list)
     for node in tree.root.children:
         if node.call and node.direction == "forward":
             found[node.call].append(node)
@@ -231,7 +237,7 @@ def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
     left, right = sketches_of(ours), sketches_of(theirs)
     if left is None or right is None:
         return [0.0] * len(ours)
-    distance, norm = (np.sqrt((side**2).mean(axis=1)) for side in (left - right, right))
+    distance, norm = map(projected_norms, (left - right, right))
     with np.errstate(all="ignore"):
         return list(np.nan_to_num(distance / norm, nan=0.0, posinf=0.0).tolist())
 

@@ -82,7 +82,6 @@ def _table_options(given: Mapping[str, object]) -> TableOptions:
         backend=_backend(given),
         matrices=_path(given.get("config")),
         build=BuildOptions(
-            same="program",
             fuzzy_match=bool(given.get("fuzzy_match")),
             data_mapping=_data_mapping(given.get("data_mapping")),
             cell_mapping=_path(given.get("cell_mapping")),

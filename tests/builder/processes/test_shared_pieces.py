@@ -1,6 +1,7 @@
 """Pieces of work are done once each, whoever comes first."""
 
 import os
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -13,14 +14,14 @@ from builder.processes.shared_pieces import SharedPieces
 def test_one_process_does_all_in_order_and_none_twice() -> None:
     done: list[tuple[int, str]] = []
     pieces = [lambda given, n=n: done.append((n, given)) for n in range(5)]
-    with SharedPieces(pieces) as shared:
+    with closing(SharedPieces(pieces)) as shared:
         shared.work_on("first")
         shared.work_on("second")
     assert done == [(n, "first") for n in range(5)]
 
 
 def test_no_pieces_are_no_work() -> None:
-    with SharedPieces[None](()) as shared:
+    with closing(SharedPieces[None](())) as shared:
         shared.work_on(None)
 
 
@@ -32,7 +33,7 @@ def test_two_processes_do_each_piece_once(tmp_path: Path, count: int) -> None:
         os.close(os.open(tmp_path / str(number), os.O_CREAT | os.O_EXCL))
 
     with (
-        SharedPieces([partial(noted, number) for number in range(count)]) as shared,
+        closing(SharedPieces([partial(noted, number) for number in range(count)])) as shared,
         beside(lambda: shared.work_on(None)) as result,
     ):
         shared.work_on(None)
@@ -46,7 +47,7 @@ def test_what_a_fork_fails_at_is_heard_by_who_waits_for_it() -> None:
         raise ValueError("no room")
 
     with (
-        SharedPieces([fail]) as shared,
+        closing(SharedPieces([fail])) as shared,
         beside(lambda: shared.work_on(None)) as result,
         pytest.raises(ValueError, match="no room"),
     ):
