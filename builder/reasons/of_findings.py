@@ -59,6 +59,15 @@ class Explained(FindingFact, frozen=True):
     at: str | UnsetType = UNSET
 
 
+class BeginsAtToken(FindingFact, frozen=True):
+    """The first token that is apart, by request and position; `apart` are so many of all `of`."""
+
+    request: int
+    position: int
+    apart: int
+    of: int
+
+
 class ExtraCalls(FindingFact, frozen=True):
     """Calls that the problem run alone makes."""
 
@@ -371,6 +380,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     FirstInexact,
     ElementsMoved,
     Explained,
+    BeginsAtToken,
     ExtraCalls,
     MissingCalls,
     ExtraReplaced,

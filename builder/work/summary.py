@@ -96,6 +96,7 @@ def outcome_of(
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
         unlike_programs=result.pair.unlike_programs,
+        tokens=result.pair.tokens,
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),

@@ -7,7 +7,7 @@ an edge pair by size: a port may keep them in another shape, or in another order
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -32,6 +32,9 @@ _FOUND = 0.5
 _MOVED = 0.1
 
 
+_Calls = dict[str, list[TreeNode]]
+
+
 @dataclass(frozen=True, slots=True)
 class Correspondence:
     """Two programs of one model: their nodes matched, and which weights are which."""
@@ -54,28 +57,67 @@ class Correspondence:
         return TwoImplementations(found, self.recorded, fused, len(modules))
 
 
+PutOut = Callable[[TreeNode, Tree], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Which weights and modules correspond: paths of the benchmark by those of the problem.
+
+    `calls` are the forward calls of each module on either side; `recorded` counts the weights of
+    the run that has fewer.
+    """
+
+    weights: list[WeightPair]
+    paths: dict[str, str]
+    calls: tuple[_Calls, _Calls]
+    recorded: int
+
+
 def match_implementations(problem: Tree, benchmark: Tree) -> Correspondence | None:
     """The correspondence of two programs; None where they do not share half of their weights."""
+    trees = (problem, benchmark)
+    found = corresponding(problem, benchmark, _put_out)
+    if found is None:
+        return None
+    nodes = [*_in_turn(*found.calls, found.paths), *_outside_in_turn(trees)]
+    return Correspondence(_matched(trees, nodes, found.weights), found.weights, found.recorded)
+
+
+def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | None:
+    """The weights and modules of two programs that correspond; None as above.
+
+    `put_out` tells how much a module puts out: of those that hold the same weights, modules that
+    put out as much pair.
+    """
     trees = (problem, benchmark)
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
     fewer = min(len(ours.parameters), len(theirs.parameters))
     if not fewer or min(_count(pairs, 0), _count(pairs, 1)) < _FOUND * fewer:
         return None
-    calls = [_modules(tree) for tree in trees]
+    calls = _modules(problem), _modules(benchmark)
     ran = [
-        {path: _put_out(nodes[0], tree) for path, nodes in found.items()}
+        {path: put_out(nodes[0], tree) for path, nodes in found.items()}
         for found, tree in zip(calls, trees)
     ]
     paths = pair_modules(pairs, *ran)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran).items() if k not in paths}
-    nodes = [*_in_turn(calls[0], calls[1], paths), *_outside_in_turn(trees)]
-    return Correspondence(_matched(trees, nodes, pairs), pairs, fewer)
+    return Found(pairs, paths, calls, fewer)
 
 
 def _count(pairs: Sequence[WeightPair], side: int) -> int:
     return sum(len((pair.problem, pair.benchmark)[side]) for pair in pairs)
+
+
+def whole_weights(pairs: Sequence[WeightPair]) -> dict[int, int]:
+    """The benchmark's value by the problem's, of weights that are one tensor on either side."""
+    return {
+        pair.problem[0].index: pair.benchmark[0].index
+        for pair in pairs
+        if len(pair.problem) == len(pair.benchmark) == 1
+    }
 
 
 def _differing(
@@ -87,9 +129,6 @@ def _differing(
     known = {id(each) for pair in pairs for each in (*pair.problem, *pair.benchmark)}
     left, right = ([p for p in side if id(p) not in known] for side in (ours, theirs))
     return [WeightPair((p,), (b,), "differs") for p, b in unpaired_in(paths, left, right)]
-
-
-_Calls = dict[str, list[TreeNode]]
 
 
 def _modules(tree: Tree) -> _Calls:
@@ -140,18 +179,14 @@ def _matched(
     nodes: Sequence[tuple[TreeNode, TreeNode]],
     pairs: Sequence[WeightPair],
 ) -> Matching:
-    problem, benchmark = (_copied(tree) for tree in trees)
+    problem, benchmark = (copied(tree) for tree in trees)
     matching = Matching(problem, benchmark)
     matching.pair(problem.root, benchmark.root, "name")
     for ours, theirs in nodes:
         matching.pair(ours, theirs, "mapping")
         if ours.backward is not None and theirs.backward is not None:
             matching.pair(ours.backward, theirs.backward, "mapping")
-    weights = {
-        pair.problem[0].index: pair.benchmark[0].index
-        for pair in pairs
-        if len(pair.problem) == len(pair.benchmark) == 1
-    }
+    weights = whole_weights(pairs)
     rows = [
         (node.exec_order, p, b)
         for node in problem.in_order
@@ -164,7 +199,7 @@ def _matched(
     return matching
 
 
-def _copied(tree: Tree) -> Tree:
+def copied(tree: Tree) -> Tree:
     """The tree over a dump whose values may be given another shape."""
     values = replace(tree.dump.values, records=list(tree.dump.values.records))
     return replace(tree, dump=replace(tree.dump, values=values))
