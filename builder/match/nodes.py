@@ -29,7 +29,9 @@ from builder.match.updated_parameters import pairs_by_parameter, same_updates
 if TYPE_CHECKING:
     from builder.match.value_pairing import ValuePairs
 
-MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
+MatchReason = Literal[
+    "name", "path", "aligned", "crosswise", "fuzzy", "mapping", "weights", "manual"
+]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
 _Pair = tuple[TreeNode, TreeNode]
 

@@ -87,6 +87,11 @@ SENTENCES: Mapping[str, Words] = {
         "(score {score:score})",
         "输入有差异（分数 {input_score:score}），但不足以使 {value} 如此不同（分数 {score:score}）",
     ),
+    "introduced_inside": Words(
+        "its inputs agree; inside it {value} of {reader} is the first value compared that does not "
+        "(score {score:score})",
+        "输入一致；其内部 {reader} 的 {value} 是首个不同的比对值（分数 {score:score}）",
+    ),
     "explained": Words(
         "{value} is off by {apart:apart}{before}",
         "{value} 相差{apart:apart}{before}",
