@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from builder.match.sequences.matching import TokenErrors
     from builder.match.value_pairing import ValuePairs
 
-MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
+MatchReason = Literal[
+    "name", "path", "aligned", "crosswise", "fuzzy", "mapping", "weights", "manual"
+]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
 _Pair = tuple[TreeNode, TreeNode]
 

@@ -25,6 +25,14 @@ class IntroducedBeyond(FindingFact, frozen=True):
     input_score: float
 
 
+class IntroducedInside(FindingFact, frozen=True):
+    """Inputs of a module agree, and a value of `reader`, a module inside it, does not."""
+
+    value: str
+    score: float
+    reader: str
+
+
 class Drift(FindingFact, frozen=True):
     """A difference grows over many calls, most of all here."""
 
@@ -376,6 +384,7 @@ Conflict: TypeAlias = ReplicaDiffers | Misplaced
 FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Introduced,
     IntroducedBeyond,
+    IntroducedInside,
     Drift,
     FirstInexact,
     ElementsMoved,

@@ -91,6 +91,11 @@ SENTENCES: Mapping[str, Words] = {
         "first at request {request}, position {position}; {apart} of {of} tokens are apart",
         "最先出现在请求 {request} 的位置 {position}；{of} 个 token 中有 {apart} 个不同",
     ),
+    "introduced_inside": Words(
+        "its inputs agree; inside it {value} of {reader} is the first value compared that does not "
+        "(score {score:score})",
+        "输入一致；其内部 {reader} 的 {value} 是首个不同的比对值（分数 {score:score}）",
+    ),
     "explained": Words(
         "{value} is off by {apart:apart}{before}",
         "{value} 相差{apart:apart}{before}",

@@ -116,7 +116,7 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     comparison, merged = pair.comparison, pair.merged
     assert comparison is not None
     if comparison.matching.across_implementations:
-        walked = walk_by_interfaces(comparison, threshold)
+        walked = walk_by_interfaces(comparison, threshold, pair.flows)
         say_first_tokens(comparison, walked.findings)
     elif merged is None:
         walked = walk(comparison, threshold, pair.flows)

@@ -7,7 +7,7 @@ an edge pair by size: a port may keep them in another shape, or in another order
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -183,9 +183,9 @@ def _matched(
     matching = Matching(problem, benchmark)
     matching.pair(problem.root, benchmark.root, "name")
     for ours, theirs in nodes:
-        matching.pair(ours, theirs, "mapping")
+        matching.pair(ours, theirs, "weights")
         if ours.backward is not None and theirs.backward is not None:
-            matching.pair(ours.backward, theirs.backward, "mapping")
+            matching.pair(ours.backward, theirs.backward, "weights")
     weights = whole_weights(pairs)
     rows = [
         (node.exec_order, p, b)
@@ -193,7 +193,7 @@ def _matched(
         if (partner := matching.partner.get(node)) is not None
         for p, b in _edge(node, partner, (problem, benchmark), weights)
     ]
-    matching.moved = frozenset(_made_alike(problem, benchmark, rows))
+    matching.moved = _made_alike(problem, benchmark, rows)
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
     return matching
@@ -248,23 +248,54 @@ def _size(record: Record) -> int:
 
 def _made_alike(
     problem: Tree, benchmark: Tree, rows: Sequence[tuple[int, int, int]]
-) -> Iterator[int]:
+) -> frozenset[int]:
     """Give the problem's values the shapes of their partners; tells those in another order.
 
     A sketch sees the order of elements. Where it is quite another one, and the numbers that do not
-    depend on it are the same, elements have moved and none has changed.
+    depend on it are the same, elements have moved and none has changed. A module whose weight's
+    elements moved puts out what moved with them.
     """
-    ours, theirs = problem.dump.values.records, benchmark.dump.values.records
-    both = [(p, b) for _, p, b in rows if SURPLUS not in (p, b)]
-    apart = _apart_by_sketches([ours[p] for p, _ in both], [theirs[b] for _, b in both])
-    for (p, b), share in zip(both, apart):
+    sides = problem.dump.values.records, benchmark.dump.values.records
+    keys = problem.dump.values.keys
+    paired = [row for row in rows if SURPLUS not in row]
+    weights = [row for row in paired if keys[row[1]].startswith("parameters.")]
+    others = [row for row in paired if not keys[row[1]].startswith("parameters.")]
+    moved = dict.fromkeys(_moved(weights, sides, frozenset()))
+    owners = {node for node, p, _ in weights if p in moved}
+    backward = problem.in_order
+    owners |= {b.exec_order for at in owners if (b := backward[at].backward) is not None}
+    return frozenset([*moved, *_moved(others, sides, owners)])
+
+
+def _moved(
+    rows: Sequence[tuple[int, int, int]],
+    sides: tuple[list[Record], list[Record]],
+    owners: Set[int],
+) -> Iterator[int]:
+    """The problem's values whose elements moved; `owners` are nodes whose weights did.
+
+    Not those whose axes stand in another order, which is how a program lays them out.
+    """
+    ours, theirs = sides
+    pairs = [(p, b) for _, p, b in rows]
+    apart = _apart_by_sketches([ours[p] for p, _ in pairs], [theirs[b] for _, b in pairs])
+    for (node, p, b), share in zip(rows, apart):
         one, other = ours[p], theirs[b]
-        if share > _MOVED and _are_of_the_same(one, other):
+        has_turned = _axes_turned(one.shape or (), other.shape or ())
+        may_move = node in owners or has_turned or one.shape != other.shape
+        if share > _MOVED and _are_of_the_same(one, other, may_move=may_move):
             ours[p] = msgspec.structs.replace(one, shape=other.shape, sketch=None, md5=None)
             theirs[b] = msgspec.structs.replace(other, sketch=None, md5=None)
-            yield p
+            if not has_turned:
+                yield p
         elif one.shape != other.shape:
             ours[p] = msgspec.structs.replace(one, shape=other.shape, md5=None)
+
+
+def _axes_turned(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two shapes have the same axes in another order, as [tokens, batch, width] has."""
+    ours, theirs = ([size for size in shape if size != 1] for shape in (one, other))
+    return ours != theirs and sorted(ours) == sorted(theirs)
 
 
 def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
@@ -277,9 +308,9 @@ def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
         return list(np.nan_to_num(distance / norm, nan=0.0, posinf=0.0).tolist())
 
 
-def _are_of_the_same(one: Record, other: Record) -> bool:
-    """Whether elements may have moved; of another shape they have, so less has to speak for it."""
+def _are_of_the_same(one: Record, other: Record, *, may_move: bool) -> bool:
+    """Whether elements may have moved; where something else says that, numbers say less."""
     ours, theirs = numbers_of(one), numbers_of(other)
     if ours is None or theirs is None:
         return False
-    return ours.are_near(theirs) if one.shape != other.shape else ours.agree(theirs)
+    return ours.are_like(theirs) if may_move else ours.agree(theirs)

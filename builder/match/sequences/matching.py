@@ -151,7 +151,7 @@ class _Matcher:
             if nodes[0] is None or nodes[1] is None:
                 continue
             pair = nodes[0], nodes[1]
-            matching.pair(*pair, "mapping")
+            matching.pair(*pair, "weights")
             self._rows += self._weights(pair)
             edges += self._edges(pair, (path, other))
         chosen = _chosen(edges)
