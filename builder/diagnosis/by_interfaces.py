@@ -156,8 +156,8 @@ class _Walk:
         indices differ all the same.
         """
         partner = self._matching.partner.get(node)
-        if partner is None:
-            return False
+        if partner is None or self._matching.token_errors is not None:
+            return False  # tokens in another order are picked in another order
         inside = [n for n in self.edges.apart if n is not node and node in above(n)]
         ours, theirs = (
             _picked(one, tree)

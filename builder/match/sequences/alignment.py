@@ -68,12 +68,17 @@ class Tokens:
 class _Strand:
     """A sequence of the whole run: its ids and where each of them stands.
 
-    `starts` are where its first token may be: behind padding, or anywhere in a packed line.
+    `starts` are where its first token may be: behind padding, or anywhere in a packed line;
+    `doubtful` are further ones, for where nothing fits those. The first `padding` ids are none of
+    its tokens, and from `stop` on all may be padding.
     """
 
     ids: Integers
     rows: list[Row]
-    starts: list[int]
+    starts: Sequence[int]
+    doubtful: Sequence[int] = ()
+    padding: int = 0
+    stop: int = 0
 
 
 # A strand, where the request starts in it, and its next token.
@@ -115,13 +120,34 @@ def _strands(number: int, forward: Forward) -> Iterator[_Strand]:
     lines = forward.lines()
     if not forward.is_padded and forward.positions is not None:
         lines = list(_runs(forward.positions))
+    lengths = [_ends_padded(forward.ids[line.start : line.stop]) for line in lines]
+    is_behind = all(front < 2 for front, _ in lengths) and any(back > 1 for _, back in lengths)
     for line in lines:
         ids = forward.ids[line.start : line.stop]
+        rows = [(number, row) for row in line]
         if forward.is_padded:
-            starts = _behind_padding(ids)
+            yield _padded_strand(ids, rows, is_behind)
         else:
             starts = [0] if forward.positions is not None else list(range(len(ids)))
-        yield _Strand(ids, [(number, row) for row in line], starts)
+            yield _Strand(ids, rows, starts, stop=len(ids))
+
+
+def _ends_padded(ids: Integers) -> tuple[int, int]:
+    """How many equal ids a line begins and ends with."""
+    return _behind_padding(ids)[-1], _behind_padding(ids[::-1])[-1]
+
+
+def _padded_strand(ids: Integers, rows: list[Row], is_behind: bool) -> _Strand:
+    """A line of a batch: equal ids in front are padding, a single one may be a token or not.
+
+    `is_behind` where the batch has its padding behind the tokens.
+    """
+    front, back = _ends_padded(ids)
+    if front > 1:  # the first token may be the id that also pads
+        return _Strand(ids, rows, [front, front - 1, 0], range(1, front - 1), front, len(ids))
+    return _Strand(
+        ids, rows, [0], [] if is_behind else [front], 0, len(ids) - back if back > 1 else len(ids)
+    )
 
 
 def _runs(positions: Integers) -> Iterator[range]:
@@ -174,7 +200,9 @@ class _Follower:
         taken: dict[int, int] = {}
         found: list[tuple[Row, Row, int, int]] = []
         for request in sorted(self._requests, key=lambda each: len(each.candidates)):
-            strand, start, _ = min(request.candidates, key=lambda c: (taken.get(c[0], 0), c))
+            strand, start, reached = min(request.candidates, key=lambda c: (taken.get(c[0], 0), c))
+            if reached <= self._strands[strand].padding:
+                continue
             taken[strand] = taken.get(strand, 0) + 1
             rows = self._strands[strand].rows
             found += [(row, rows[start + at], strand, at) for row, at in request.rows]
@@ -228,7 +256,10 @@ class _Follower:
 
     def _one_each(self, forward: Forward, line: range) -> list[_Segment] | None:
         """A row for each request in their order, as where all of them go on by one token."""
-        going = [request for request in self._requests if self.goes_on(request)]
+        going = self.going()
+        certain = [request for request in going if self._goes_on(request)]
+        if len(certain) == len(line):
+            going = certain
         if len(going) != len(line):
             return None
         found = [
@@ -238,14 +269,17 @@ class _Follower:
         segments = [segment for segment in found if segment is not None]
         return segments if len(segments) == len(line) else None
 
-    def goes_on(self, request: _Request) -> bool:
-        """Whether a sequence that a request may be has tokens that it was not fed yet."""
-        return any(at < len(self._strands[strand].ids) for strand, _, at in request.candidates)
+    def going(self) -> list[_Request]:
+        """The requests that may have tokens which they were not fed yet: those that must in front."""
+        able = [
+            request
+            for request in self._requests
+            if any(at < len(self._strands[strand].ids) for strand, _, at in request.candidates)
+        ]
+        return sorted(able, key=lambda request: not self._goes_on(request))
 
-    @property
-    def requests(self) -> list[_Request]:
-        """The requests that were followed so far."""
-        return self._requests
+    def _goes_on(self, request: _Request) -> bool:
+        return any(at < self._strands[strand].stop for strand, _, at in request.candidates)
 
     def _longest(self, forward: Forward, rows: range, request: _Request | None) -> _Segment | None:
         found = self.extents(forward, rows, request)
@@ -284,23 +318,34 @@ class _Follower:
                 return []
             if request is not None and first != request.length:
                 return []
+        found: list[tuple[_Candidate, int]] = []
+        for candidates in self._candidates(request, first or 0):
+            longest = max((length for _, length in found), default=0)
+            fitting = self._fitting(forward, rows.start, stop, candidates)
+            found += [each for each in fitting if each[1] > longest]
+        return found
+
+    def _fitting(
+        self, forward: Forward, start: int, stop: int, candidates: Iterator[_Candidate]
+    ) -> list[tuple[_Candidate, int]]:
         found = []
-        for candidate in self._candidates(request, first or 0):
+        for candidate in candidates:
             strand, _, at = candidate
-            ids = self._strands[strand].ids[at : at + stop - rows.start]
-            same = forward.ids[rows.start : rows.start + len(ids)] == ids
+            ids = self._strands[strand].ids[at : at + stop - start]
+            same = forward.ids[start : start + len(ids)] == ids
             length = len(ids) if same.all() else int(np.argmin(same))
             if length:
                 found.append((candidate, length))
         return found
 
-    def _candidates(self, request: _Request | None, first: int) -> Iterator[_Candidate]:
+    def _candidates(self, request: _Request | None, first: int) -> Iterator[Iterator[_Candidate]]:
+        """What a request may be; of a new one those that are likely, then others, that fit more."""
         if request is not None:
-            yield from request.candidates
+            yield iter(request.candidates)
             return
-        for number, strand in enumerate(self._strands):
-            for start in strand.starts:
-                yield number, start, start + first
+        numbered = list(enumerate(self._strands))
+        yield ((n, start, start + first) for n, s in numbered for start in s.starts)
+        yield ((n, start, start + first) for n, s in numbered for start in s.doubtful)
 
 
 def _covered(segments: list[_Segment]) -> int:
@@ -312,8 +357,7 @@ class _Search:
 
     def __init__(self, follower: _Follower, forward: Forward, line: range) -> None:
         self._follower, self._forward, self._stop = follower, forward, line.stop
-        self._going = [each for each in follower.requests if follower.goes_on(each)]
-        self._single_first = len(line) <= len(self._going)
+        self._going = follower.going()
         self.best: list[_Segment] = []
         self._covered = -1
         self._run(line.start)
@@ -349,7 +393,5 @@ class _Search:
             lengths = sorted({length for _, length in found}, reverse=True)
             if lengths:
                 lengths = [*lengths, *(n for n in range(lengths[0], 0, -1) if n not in lengths)]
-            if self._single_first:
-                lengths.reverse()
             for length in lengths:
                 yield follower.segment(forward, rows, request, found, length)
