@@ -40,6 +40,9 @@ OF_EXPERTS: Mapping[str, tuple[str, str]] = {
 }
 
 
+WITHOUT_DECODING = {name: told for name, told in FAULTS.items() if told[1] != "decoded"}
+
+
 @dataclass(frozen=True)
 class RolloutPair:
     """A trainer's step, and the forward passes of an engine over the same tokens."""
@@ -104,4 +107,16 @@ PAIRS = (
     RolloutPair("experts-left", "left", OTHER_ORDER, is_sparse=True, faults=OF_EXPERTS),
     RolloutPair("packed-one-by-one", "packed", ONE_BY_ONE, dtype=BF16, keeps_residual=False),
     RolloutPair("experts-packed", "packed", IN_ORDER, BF16, is_sparse=True, faults=OF_EXPERTS),
+    RolloutPair("scored-by-rows", "left", SCORED, task="statistics", faults=WITHOUT_DECODING),
+    RolloutPair("late-by-rows", "right", LATE, BF16, task="statistics"),
+    RolloutPair("chunked-by-rows", "sequence first", CHUNKED, in_one_step=True, task="statistics"),
+    RolloutPair(
+        "experts-by-rows",
+        "left",
+        CHUNKED,
+        is_sparse=True,
+        keeps_residual=False,
+        task="statistics",
+        faults=OF_EXPERTS,
+    ),
 )

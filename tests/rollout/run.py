@@ -5,6 +5,7 @@ A run is `trainer`, `sound` or the name of a fault of the engine; each has a pro
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import sys
 from pathlib import Path
@@ -21,7 +22,12 @@ TRAINER, SOUND = "trainer", "sound"
 
 
 def _debugger(folder: Path, pair: RolloutPair) -> PrecisionDebugger:
-    return PrecisionDebugger(dump_path=str(folder), task=pair.task, level="mix")
+    folder.mkdir(parents=True)
+    config = folder.with_name(f"{folder.name}.json")
+    rows = pair.task == "statistics"
+    told = {"task": pair.task, "dump_path": str(folder), "level": "mix", "rows": rows}
+    config.write_text(json.dumps(told))
+    return PrecisionDebugger(config_path=str(config))
 
 
 def train(folder: Path, pair: RolloutPair, model: trainer.CausalLM) -> None:

@@ -22,10 +22,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class AlignedValue:
-    """One value of a module: the numbers of each token (tokens × ROW_NUMBERS), and which are there.
+    """One value of a module: the numbers of each token, and which of them are there.
 
-    `keys` names it in a call: two where it is the sum of what a program keeps apart, as a residual
-    beside what is to be added to it. `first` is its record in the first forward pass.
+    `numbers` is tokens × (4 statistics and the projections of a row). `keys` names it in a call:
+    two where it is the sum of what a program keeps apart, as a residual beside what is to be added
+    to it. `first` is its record in the first forward pass.
     """
 
     keys: tuple[str, ...]
@@ -70,7 +71,7 @@ def _keys(passes: Sequence[Pass], path: str, role: str) -> list[str]:
 def _aligned(run: RunOfTokens, path: str, key: str) -> AlignedValue | None:
     first: Record | None = None
     width = 0
-    numbers = np.full((len(run.rows), ROW_NUMBERS), np.nan)
+    numbers = np.full((len(run.rows), 0), np.nan)
     known = np.zeros(len(run.rows), dtype=bool)
     for number, each in enumerate(run.passes):
         record = each.value(path, key)
@@ -83,7 +84,8 @@ def _aligned(run: RunOfTokens, path: str, key: str) -> AlignedValue | None:
         table, places, own = told
         if first is None:
             first, width = record, own
-        if own != width:
+            numbers = np.full((len(run.rows), table.shape[1]), np.nan)
+        if own != width or table.shape[1] != numbers.shape[1]:
             return None
         mine = np.flatnonzero(run.rows[:, 0] == number)
         where = places[run.rows[mine, 1]]
@@ -140,9 +142,8 @@ def _has_sequence_first(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
 
 def sum_of(one: AlignedValue, other: AlignedValue) -> AlignedValue:
     """What two values are together: of their sum only what is linear in them is known."""
-    numbers = np.full_like(one.numbers, np.nan)
-    linear = [_MEAN, *range(4, ROW_NUMBERS)]
-    numbers[:, linear] = one.numbers[:, linear] + other.numbers[:, linear]
+    numbers = one.numbers + other.numbers
+    numbers[:, [_MAX, _MIN]] = np.nan
     numbers[:, _NORM] = np.sqrt(np.mean(numbers[:, 4:] ** 2, axis=1))
     keys, known = (*one.keys, *other.keys), one.known & other.known
     return AlignedValue(keys, one.first, one.width, numbers, known)
@@ -156,7 +157,9 @@ def apart(one: AlignedValue, other: AlignedValue) -> Floats:
     """
     both = one.known & other.known
     with np.errstate(all="ignore"):
-        distance = np.sqrt(np.mean((one.numbers[:, 4:] - other.numbers[:, 4:]) ** 2, axis=1))
+        known = min(one.numbers.shape[1], other.numbers.shape[1])
+        difference = one.numbers[:, 4:known] - other.numbers[:, 4:known]
+        distance = np.sqrt(np.mean(difference**2, axis=1))
         norms = other.numbers[both, _NORM]
         unit = np.sqrt(np.mean(norms**2)) if both.any() else np.nan
         share = np.where(distance == 0, 0.0, distance / unit)
@@ -181,7 +184,7 @@ def record_of(value: AlignedValue, known: Bools) -> Record:
         md5=None,
         data_name=None,
         rows=None,
-        sketch=_sketch(numbers[:, 4:]),
+        sketch=_sketch(numbers[:, 4:ROW_NUMBERS]),
         **cells,
     )
 
@@ -190,5 +193,5 @@ def _sketch(projections: Floats) -> str | None:
     """The sketch of all rows together: each with a sign of its own, as in any sketch."""
     repeated = np.tile(projections, (1, PROJECTIONS // ROW_PROJECTIONS))
     with np.errstate(all="ignore"):
-        sketch = (signs(1 << 20, len(repeated)).T * repeated).sum(axis=0)
+        sketch = (signs(1 << 20, len(repeated), PROJECTIONS).T * repeated).sum(axis=0)
     return sketch.astype("<f4").tobytes().hex() if np.isfinite(sketch).all() else None

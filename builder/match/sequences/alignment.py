@@ -270,7 +270,7 @@ class _Follower:
         return segments if len(segments) == len(line) else None
 
     def going(self) -> list[_Request]:
-        """The requests that may have tokens which they were not fed yet: those that must in front."""
+        """The requests that may have tokens which they were not fed yet, the surest in front."""
         able = [
             request
             for request in self._requests

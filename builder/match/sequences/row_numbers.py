@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from builder.dump.reader import Dump
 from builder.dump.tensor_files import TensorFileError, open_tensor
 from builder.dump.values import Record
-from msprobe_core.format import ROW_NUMBERS, ROW_PROJECTIONS, is_integer_dtype
+from msprobe_core.format import ROW_NUMBERS, is_integer_dtype
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+# Of elements at hand as many projections are taken as a place's hash has bits: they tell how far
+# apart two rows are within an eighth.
+_MEASURED = 32
 # Rows are read in blocks of so many numbers: a value of a long context is larger than memory.
 _BLOCK = 1 << 22
 
@@ -44,9 +47,10 @@ def integers_of(record: Record, dump: Dump) -> Integers | None:
 
 
 def row_numbers_of(record: Record, dump: Dump, rows: int) -> Floats | None:
-    """The numbers of each row (rows × ROW_NUMBERS) of a value that has so many; None without any.
+    """The numbers of each row of a value that has so many rows; None where nothing tells them.
 
-    Largest, smallest, mean and norm of a row, and its projections.
+    Largest, smallest, mean and norm of a row, and its projections: ROW_PROJECTIONS as recorded, or
+    more that are made of its elements.
     """
     if record.rows is not None:
         told = _decoded(record.rows, "<f4", (rows, ROW_NUMBERS))
@@ -100,15 +104,15 @@ def _numbers(block: NDArray[Any], width: int) -> Floats:
 @lru_cache(maxsize=64)
 def _signs(width: int) -> Floats:
     """±1 for each projection and column, as docs/formats.md defines them."""
-    return np.asarray(signs(0, width)[:ROW_PROJECTIONS])
+    return signs(0, width, _MEASURED)
 
 
-def signs(first: int, count: int) -> Floats:
-    """±1 for eight projections and some places: bit k of the place's hash decides for k."""
+def signs(first: int, count: int, projections: int) -> Floats:
+    """±1 for projections and some places: bit k of the place's hash decides for k."""
     h = np.arange(first, first + count, dtype=np.uint64)
     mask = np.uint64(0xFFFF_FFFF)
     h = (h ^ (h >> np.uint64(16))) * np.uint64(0x85EB_CA6B) & mask
     h = (h ^ (h >> np.uint64(13))) * np.uint64(0xC2B2_AE35) & mask
     h = h ^ (h >> np.uint64(16))
-    bits = h[None] >> np.arange(8, dtype=np.uint64)[:, None] & np.uint64(1)
+    bits = h[None] >> np.arange(projections, dtype=np.uint64)[:, None] & np.uint64(1)
     return np.asarray(1.0 - 2.0 * bits.astype(np.float64))
