@@ -54,6 +54,7 @@ class _Walk:
         self.edges = edges
         self._facts, self._matching = edges.facts, edges.matching
         self._other_weights = [n for n in edges.nodes if self._facts.divergent(n).parameters]
+        self._apart = frozenset(edges.apart)
         self.picked_otherwise: list[TreeNode] = []
 
     def findings(self) -> Iterator[Finding]:
@@ -72,7 +73,7 @@ class _Walk:
         edges = self.edges
         first: TreeNode | None = None
         for node in apart:
-            if edges.heals(node):
+            if edges.heals(node) or (node.forward is not None and self._healed(node.forward)):
                 continue
             if first is not None:
                 if self._is_another(node, first):
@@ -88,6 +89,10 @@ class _Walk:
                 return
             first = begins or node
             yield self._fed(node) if begins is None else self._begins(begins, node)
+
+    def _healed(self, forward: TreeNode) -> bool:
+        """Whether a forward call computes otherwise, and with it its gradient at the same edge."""
+        return forward in self._apart and self.edges.heals(forward)
 
     def _is_another(self, node: TreeNode, first: TreeNode) -> bool:
         """Whether a node is a beginning besides one: what it read is the same to the last digit."""
@@ -107,9 +112,9 @@ class _Walk:
         error = self._facts.comparison.error
         for node in self._other_weights:
             made = self.edges.made(node)
-            read = max((error[row] for row in self.edges.tensors_read(node)), default=0.0)
             known = [float(error[row]) for row in made if not isnan(error[row])]
-            if known and max(known) > _WEIGHED * read and self.edges.is_fed_alike(node):
+            is_moved = bool(known) and max(known) > _WEIGHED * self.edges.noise(node)
+            if is_moved and self.edges.is_fed_alike(node):
                 yield self._finding(node)
 
     # --- findings ---------------------------------------------------------------------------------

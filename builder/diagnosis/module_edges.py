@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from math import isnan
@@ -12,7 +13,7 @@ from builder.compare.statistics import Bools, Floats
 from builder.diagnosis.facts import Facts
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
-from builder.match.tree import TreeNode
+from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import machine_epsilon
 
 # By how much a module takes a difference further apart than it was, or than rounding leaves of what
@@ -29,6 +30,8 @@ _HALF, _FULL = 0.5, 4.0
 # than half of one that diverges: a residual leaves more than this, another way to the same result
 # leaves rounding.
 _HANDED_ON = 0.5
+# So many values are followed from a module to what reads it behind calls without a partner.
+_FURTHER_ON = 200
 
 
 class ModuleEdges:
@@ -113,7 +116,11 @@ class ModuleEdges:
         Where none is known to be fed the same: than all that the pass had.
         """
         apart = max(float(self.facts.comparison.error[row]) for row in self.diverging(shown))
-        return apart > _GROWN * (self._before(shown) if begins is None else self._noise(begins))
+        if begins is None:
+            return apart > _GROWN * self._before(shown)
+        # Several modules may stand between the edge of one and what shows inside it.
+        factor = _GROWN if begins is shown else _JUMPED
+        return apart > factor * self.noise(begins, shown)
 
     def _before(self, node: TreeNode) -> float:
         """How far apart rounding has taken what ran before a node in its pass."""
@@ -135,19 +142,18 @@ class ModuleEdges:
             made = [row for row in self.made(node) if comparison.score[row] > 0]
             if node.kind != "module" or not made or not self.is_fed_alike(node):
                 continue
-            jump = max(float(comparison.error[row]) for row in made) / self._noise(node)
+            jump = max(float(comparison.error[row]) for row in made) / self.noise(node)
             if jump > _JUMPED and not self.heals(node):
                 found.append((jump, node))
         return found
 
-    def _noise(self, node: TreeNode) -> float:
-        """How far apart rounding has taken what a module reads and what is made inside it."""
-        order, error = node.exec_order, self.facts.comparison.error
-        is_matched = node in self.matching.partner
+    def noise(self, node: TreeNode, until: TreeNode | None = None) -> float:
+        """How far apart rounding has taken what a module reads and makes inside it, up to a node."""
+        begin, end = self._flow.begins[node.exec_order], (until or node).exec_order
+        error, is_matched = self.facts.comparison.error, node in self.matching.partner
         read = [float(error[r]) for r in self.tensors_read(node)] if is_matched else []
-        inside = self._rounded[self._flow.begins[order] : order]
-        formats = self._formats[self._flow.begins[order] : order + 1]
-        return max([*read, *inside.tolist(), float(formats.max())])
+        formats = self._formats[begin : node.exec_order + 1]
+        return max([*read, *self._rounded[begin:end].tolist(), float(formats.max())])
 
     @cached_property
     def _rounded(self) -> Floats:
@@ -172,21 +178,113 @@ class ModuleEdges:
         return np.maximum(np.array(coarsest), _rounding("float32"))
 
     def heals(self, node: TreeNode) -> bool:
-        """Whether the module around a node puts out what agrees, so that it computes otherwise.
+        """Whether what differs at a node is another way to the same result.
 
-        Not where it hands the difference on beside larger numbers, as a residual does: then its
-        outputs are as far apart as the node's, by the norm of the difference, however near they
-        are in relation to themselves. A module of which some outputs have no partner proves
-        nothing, and the one around it is asked.
+        So it is where the node puts out what agrees; where all that reads it further on does, as
+        with a factor that one program has inside a module and the other behind it; and where the
+        module around it does. Not where a difference is handed on beside larger numbers, as a
+        residual does: then it is as far apart as the node's, by its norm, however near in relation
+        to the whole. A module of which some outputs have no partner proves nothing, and the one
+        around it is asked.
         """
-        comparison, divergent = self.facts.comparison, self.facts.divergent
+        divergent, error = self.facts.divergent, self.facts.comparison.error
+        apart = self._distance(divergent(node).outputs or divergent(node).inputs)
+        before = self._read_before(node)
+        if not divergent(node).outputs and self._vanishes(self.made(node), apart, before):
+            return True
+        if self._vanishes(self._read_further_on(node), apart, before):
+            return True
         for around in above(node):
             rows = self.made(around) if around in self.matching.partner else []
-            if rows and not any(isnan(comparison.error[r]) for r in rows):
-                apart = self._distance(divergent(node).outputs or divergent(node).inputs)
-                handed_on = self._distance(rows) > _HANDED_ON * apart
-                return not divergent(around).outputs and not handed_on
+            if rows and not any(isnan(error[row]) for row in rows):
+                return self._vanishes(rows, apart, self._read_before(around))
         return False
+
+    def _read_before(self, node: TreeNode) -> float:
+        """How far apart what a node reads is where it agrees, at least as rounding leaves it."""
+        facts = self.facts
+        read = [row for row in self.tensors_read(node) if not facts.is_divergent[row]]
+        errors = [float(facts.comparison.error[row]) for row in read]
+        return max([*errors, float(self._formats[node.exec_order])])
+
+    def _vanishes(self, rows: list[int], apart: float, before: float) -> bool:
+        """Whether rows were compared, agree, and hand on less than half of a difference.
+
+        What is left may be what rounding makes of what was `before`: a norm brings differences
+        nearer, and takes none away.
+        Of elements in another order statistics alone are known, and their agreeing proves little.
+        """
+        if not rows or any(isnan(self.facts.comparison.error[row]) for row in rows):
+            return False
+        if self._has_sketches and any(self.facts.paired.ours[row].sketch is None for row in rows):
+            return False
+        if self._distance(rows) > _HANDED_ON * apart:
+            return False
+        return all(
+            float(self.facts.comparison.error[row]) <= _JUMPED * before
+            and not self.facts.is_divergent[row]
+            for row in rows
+        )
+
+    def _read_further_on(self, node: TreeNode) -> list[int]:
+        """The rows of what matched nodes read of a node's outputs, through calls without a partner.
+
+        What is read inside another matched module shows at that module's own edge. Nothing where a
+        way ends in a call whose result nobody reads, for it may be what the run puts out; nor where
+        it is long.
+        """
+        around = {node, *above(node)}
+        waiting = [index for row in self.made(node) if (index := self._row_value[row]) >= 0]
+        seen, rows = set(waiting), list[int]()
+        while waiting and len(seen) < _FURTHER_ON:
+            readers = self._readers.get(self._same(waiting.pop()), [])
+            if not readers:
+                return []
+            for reader, value in readers:
+                if (row := self._rows_of.get(value)) is not None:
+                    rows.append(row)
+                elif reader.kind == "api" and self._inner_edge(reader) in around:
+                    made = set(_outputs(reader, self._flow.tree)) - seen
+                    seen |= made
+                    waiting += made
+        return [] if waiting else rows
+
+    def _inner_edge(self, node: TreeNode) -> TreeNode:
+        """The innermost matched node around a node."""
+        return next(each for each in above(node) if each in self.matching.partner)
+
+    @cached_property
+    def _row_value(self) -> list[int]:
+        return list(self.facts.comparison.pairs.problem.tolist())
+
+    @cached_property
+    def _rows_of(self) -> dict[int, int]:
+        """The row of each of the problem's values that was compared."""
+        error = self.facts.comparison.error.tolist()
+        return {
+            value: row
+            for row, value in enumerate(self._row_value)
+            if value >= 0 and not isnan(error[row])
+        }
+
+    @cached_property
+    def _readers(self) -> dict[tuple[int, int], list[tuple[TreeNode, int]]]:
+        """Which nodes read each value that was put out, and as which value of theirs."""
+        flow, found = self._flow, defaultdict[tuple[int, int], list[tuple[TreeNode, int]]](list)
+        cells = zip(flow.output.tolist(), flow.consumer.tolist(), flow.value.tolist(), strict=True)
+        for output, consumer, value in cells:
+            if output >= 0:
+                found[self._same(output)].append((flow.tree.in_order[consumer], value))
+        return found
+
+    def _same(self, value: int) -> tuple[int, int]:
+        """What a value has in common with the same tensor where a module hands it on."""
+        number = self._flow.prints.numbers[value]
+        return (number, NO_PRINT) if number != NO_PRINT else (NO_PRINT, value)
+
+    @cached_property
+    def _has_sketches(self) -> bool:
+        return any(record.sketch for record in self.matching.problem.dump.values.records)
 
     def _distance(self, rows: list[int]) -> float:
         return max((float(self.facts.comparison.distance[row]) for row in rows), default=0.0)
@@ -195,6 +293,11 @@ class ModuleEdges:
 def _rounding(dtype: str | None) -> float:
     epsilon = machine_epsilon(dtype or "") or 0.0
     return epsilon * (_HALF if epsilon > (machine_epsilon("float32") or 0.0) else _FULL)
+
+
+def _outputs(node: TreeNode, tree: Tree) -> Iterator[int]:
+    keys = tree.dump.values.keys
+    return (index for index in range(*node.values) if keys[index].startswith("output"))
 
 
 def above(node: TreeNode) -> Iterator[TreeNode]:

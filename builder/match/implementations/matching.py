@@ -221,10 +221,25 @@ def _edge(
         waiting: dict[tuple[int, bool], deque[int]] = defaultdict(deque)
         for index in right.get(role, ()):
             waiting[_form(index, trees[1])].append(index)
-        for index in left.get(role, ()):
+        for place, index in enumerate(left.get(role, ())):
             fitting = waiting[_form(index, trees[0])]
-            yield index, fitting.popleft() if fitting else SURPLUS
+            if fitting and (role != "input" or not place or _are_alike(index, fitting[0], trees)):
+                yield index, fitting.popleft()
+            else:
+                yield index, SURPLUS
         yield from ((SURPLUS, index) for rest in waiting.values() for index in rest)
+
+
+def _are_alike(ours: int, theirs: int, trees: tuple[Tree, Tree]) -> bool:
+    """Whether what a module is given besides its first tensor is the same thing.
+
+    A mask, angles or places that either program makes for itself are another signature.
+    """
+    numbers = [
+        numbers_of(tree.dump.values.records[index]) for index, tree in zip((ours, theirs), trees)
+    ]
+    one, other = numbers
+    return one is None or other is None or one.are_like(other)
 
 
 def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:
