@@ -32,7 +32,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -218,6 +218,9 @@ parallel: venv  ## sound parallel layouts and seeded bugs in them against one pr
 
 ports: venv  ## models written twice: sound ports must be silent, the fault of each other is to be named
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.ports
+
+rollout: venv  ## trainers against engines of the same tokens: sound ones silent, the faults of others named with their token
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.rollout
 
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 	$(BIN)/python -m tests.zoo

@@ -27,7 +27,7 @@ from builder.match.unmatched import why_unmatched
 from builder.match.updated_parameters import pairs_by_parameter, same_updates
 
 if TYPE_CHECKING:
-    from builder.match.sequences.matching import TokenErrors
+    from builder.match.sequences.token_matching import TokenErrors
     from builder.match.value_pairing import ValuePairs
 
 MatchReason = Literal[

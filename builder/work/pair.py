@@ -30,7 +30,7 @@ from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
 from builder.match.sequences.forwards import passes_of
-from builder.match.sequences.matching import AlignedRuns, match_tokens
+from builder.match.sequences.token_matching import AlignedRuns, match_tokens
 from builder.match.shared_calls import are_versions
 from builder.match.tree import Tree, build_tree
 from builder.reasons import TokensAligned, TwoImplementations

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.dump.values import Record
-from builder.match.sequences.alignment import Integers
 from builder.match.sequences.forwards import Pass
 from builder.match.sequences.row_numbers import Floats, row_numbers_of, signs
+from builder.match.sequences.token_alignment import Integers
 from msprobe_core.format import PROJECTIONS, ROW_NUMBERS, ROW_PROJECTIONS, is_integer_dtype
 
 _MAX, _MIN, _MEAN, _NORM = range(4)

@@ -13,8 +13,8 @@ from math import prod
 import numpy as np
 
 from builder.dump.values import Record
-from builder.match.sequences.alignment import Forward, Integers
 from builder.match.sequences.row_numbers import integers_of
+from builder.match.sequences.token_alignment import Forward, Integers
 from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import is_integer_dtype
 

@@ -30,9 +30,9 @@ from builder.match.sequences.aligned_values import (
     sum_of,
     values_of,
 )
-from builder.match.sequences.alignment import Tokens, align
 from builder.match.sequences.forwards import Pass, passes_of
 from builder.match.sequences.row_numbers import Floats
+from builder.match.sequences.token_alignment import Tokens, align
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS, ValuePairs
 from builder.reasons import TokensAligned

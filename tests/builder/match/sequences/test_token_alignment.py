@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from builder.match.sequences.alignment import Forward, Tokens, align
+from builder.match.sequences.token_alignment import Forward, Tokens, align
 
 PAD = 0
 
