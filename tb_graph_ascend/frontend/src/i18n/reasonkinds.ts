@@ -28,6 +28,7 @@ export const REASON_KINDS = {
   incomparable: "note",
   introduced: "finding",
   introduced_beyond: "finding",
+  introduced_inside: "finding",
   drift: "finding",
   first_inexact: "finding",
   elements_moved: "finding",

@@ -17,6 +17,7 @@ export const reasonsEn: Record<string, string> = {
   fuzzy_guess: "matched with {{partner}} by a guess that scores {{score, score}}",
   introduced: "its inputs agree (score {{input_score, score}}), its {{value}} does not (score {{score, score}})",
   introduced_beyond: "its inputs differ (score {{input_score, score}}), but not such that its {{value}} would (score {{score, score}})",
+  introduced_inside: "its inputs agree; inside it {{value}} of {{reader}} is the first value compared that does not (score {{score, score}})",
   explained: "{{value}} is off by {{apart, apart}}{{before}}",
   explained_sketch: "{{value}} is off by about {{apart, apart}}{{before}}",
   explained_norm: "the norm of {{value}} is off by {{apart, apart}}{{before}}",

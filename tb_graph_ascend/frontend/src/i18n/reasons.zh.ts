@@ -17,6 +17,7 @@ export const reasonsZh: Record<string, string> = {
   fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），而 {{value}} 不同（分数 {{score, score}}）",
   introduced_beyond: "输入有差异（分数 {{input_score, score}}），但不足以使 {{value}} 如此不同（分数 {{score, score}}）",
+  introduced_inside: "输入一致；其内部 {{reader}} 的 {{value}} 是首个不同的比对值（分数 {{score, score}}）",
   explained: "{{value}} 相差{{apart, apart}}{{before}}",
   explained_sketch: "{{value}} 相差约{{apart, apart}}{{before}}",
   explained_norm: "{{value}} 的范数相差{{apart, apart}}{{before}}",
