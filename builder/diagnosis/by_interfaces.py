@@ -39,7 +39,7 @@ def walk_by_interfaces(
     for finding in findings[:1]:
         finding.carriers += [n for n in walk.edges.apart if n not in named]
     untold = () if findings else tuple(walk.picked_otherwise)
-    return Walked(findings, frozenset(), None, by_scores=True, untold=untold)
+    return Walked(findings, frozenset(), None, by_scores=not walk.edges.has_sketches, untold=untold)
 
 
 class _Walk:
@@ -124,12 +124,8 @@ class _Walk:
         if module in self._matching.partner:
             return self._finding(module)
         score, before = self._facts.scores(shown)
-        said = IntroducedInside(
-            *self._facts.worst_score(self.edges.diverging(shown)), shown.name
-        )
-        return Finding(
-            "introduced", module, "problem", module.exec_order, [said], score, before
-        )
+        said = IntroducedInside(*self._facts.worst_score(self.edges.diverging(shown)), shown.name)
+        return Finding("introduced", module, "problem", module.exec_order, [said], score, before)
 
     def _finding(self, node: TreeNode) -> Finding:
         """A module in which a difference begins, or whose weights differ."""

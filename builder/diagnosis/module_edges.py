@@ -20,8 +20,8 @@ from msprobe_core.format import machine_epsilon
 # agrees. Of 1,223 modules of sound ports nine in ten stay below 1.8 forward and 2.5 backward: what
 # grows no more has grown over the threshold by rounding, and begins nowhere.
 _GROWN = 3.0
-# None of those modules is above 5 where it puts out more than the tolerance: such a jump tells where
-# a difference began that crosses the threshold later on.
+# None of those modules is above 5 where it puts out more than the tolerance: such a jump tells
+# where a difference began that crosses the threshold later on.
 _JUMPED = 6.0
 # What rounding leaves, in units of epsilon: half formats are summed in float32, and only the result
 # is rounded; sums of float32 round at each step, which the tolerance has a factor of 4 for.
@@ -115,7 +115,7 @@ class ModuleEdges:
 
         Where none is known to be fed the same: than all that the pass had.
         """
-        apart = max(float(self.facts.comparison.error[row]) for row in self.diverging(shown))
+        apart: float = max(float(self.facts.comparison.error[r]) for r in self.diverging(shown))
         if begins is None:
             return apart > _GROWN * self._before(shown)
         # Several modules may stand between the edge of one and what shows inside it.
@@ -124,9 +124,9 @@ class ModuleEdges:
 
     def _before(self, node: TreeNode) -> float:
         """How far apart rounding has taken what ran before a node in its pass."""
-        in_pass = self._rounded[: node.exec_order][self._backward[: node.exec_order] == (
-            node.direction == "backward"
-        )]
+        in_pass = self._rounded[: node.exec_order][
+            self._backward[: node.exec_order] == (node.direction == "backward")
+        ]
         return max(float(in_pass.max(initial=0.0)), float(self._formats[node.exec_order]))
 
     def jumped_before(self, late: TreeNode) -> TreeNode | None:
@@ -148,18 +148,19 @@ class ModuleEdges:
         return found
 
     def noise(self, node: TreeNode, until: TreeNode | None = None) -> float:
-        """How far apart rounding has taken what a module reads and makes inside it, up to a node."""
+        """How far apart rounding has taken what a module reads and makes, up to a node in it."""
         begin, end = self._flow.begins[node.exec_order], (until or node).exec_order
         error, is_matched = self.facts.comparison.error, node in self.matching.partner
         read = [float(error[r]) for r in self.tensors_read(node)] if is_matched else []
         formats = self._formats[begin : node.exec_order + 1]
-        return max([*read, *self._rounded[begin:end].tolist(), float(formats.max())])
+        inside: list[float] = self._rounded[begin:end].tolist()
+        return max([*read, *inside, float(formats.max())])
 
     @cached_property
     def _rounded(self) -> Floats:
         """The largest error of each node's values that do not diverge."""
         comparison, facts = self.facts.comparison, self.facts
-        worst = np.zeros(len(self.matching.problem.in_order))
+        worst: Floats = np.zeros(len(self.matching.problem.in_order))
         known = ~np.isnan(comparison.error) & ~facts.is_divergent
         np.maximum.at(worst, comparison.pairs.node[known], comparison.error[known])
         return worst
@@ -175,7 +176,7 @@ class ModuleEdges:
         values = self.matching.problem.dump.values
         left = [_rounding(record.dtype) for record in values.records]
         coarsest = [max(left[slice(*n.values)], default=0.0) for n in self._flow.tree.in_order]
-        return np.maximum(np.array(coarsest), _rounding("float32"))
+        return np.asarray(np.maximum(np.array(coarsest), _rounding("float32")))
 
     def heals(self, node: TreeNode) -> bool:
         """Whether what differs at a node is another way to the same result.
@@ -211,20 +212,22 @@ class ModuleEdges:
         """Whether rows were compared, agree, and hand on less than half of a difference.
 
         What is left may be what rounding makes of what was `before`: a norm brings differences
-        nearer, and takes none away.
-        Of elements in another order statistics alone are known, and their agreeing proves little.
+        nearer, and takes none away. Of elements in another order statistics alone are known, which
+        rounding leaves nearer than elements.
         """
         if not rows or any(isnan(self.facts.comparison.error[row]) for row in rows):
-            return False
-        if self._has_sketches and any(self.facts.paired.ours[row].sketch is None for row in rows):
             return False
         if self._distance(rows) > _HANDED_ON * apart:
             return False
         return all(
-            float(self.facts.comparison.error[row]) <= _JUMPED * before
+            float(self.facts.comparison.error[row]) <= self._left(row) * before
             and not self.facts.is_divergent[row]
             for row in rows
         )
+
+    def _left(self, row: int) -> float:
+        is_unseen = self.has_sketches and self.facts.paired.ours[row].sketch is None
+        return 1.0 if is_unseen else _JUMPED
 
     def _read_further_on(self, node: TreeNode) -> list[int]:
         """The rows of what matched nodes read of a node's outputs, through calls without a partner.
@@ -283,7 +286,8 @@ class ModuleEdges:
         return (number, NO_PRINT) if number != NO_PRINT else (NO_PRINT, value)
 
     @cached_property
-    def _has_sketches(self) -> bool:
+    def has_sketches(self) -> bool:
+        """Whether elements were seen, by sketches, and not statistics alone."""
         return any(record.sketch for record in self.matching.problem.dump.values.records)
 
     def _distance(self, rows: list[int]) -> float:

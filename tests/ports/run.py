@@ -13,7 +13,7 @@ import torch
 
 from msprobe.pytorch import PrecisionDebugger
 from tests.ports.port import Port, seeded
-from tests.ports.programs import PORTS
+from tests.ports.programs import port_named
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 ORIGINAL, SOUND = "original", "sound"
@@ -35,7 +35,7 @@ def record(folder: Path, port: Port, dtype: str, run: str) -> None:
 def main() -> None:
     """Record what the command line asks for."""
     root, name, dtype, *runs = sys.argv[1:]
-    port = next(port for port in PORTS if port.name == name)
+    port = port_named(name)
     context = multiprocessing.get_context("fork")
     for run in runs:
         process = context.Process(target=record, args=(Path(root) / run, port, dtype, run))

@@ -8,7 +8,7 @@ import pytest
 import builder
 from builder.reasons import TwoImplementations
 from builder.work.options import BuildOptions
-from tests.ports import decoder, experts, gpt, vision
+from tests.ports import decoder, experts, gpt, layouts, vision
 from tests.ports.port import Port
 from tests.ports.run import ORIGINAL, SOUND
 from tests.ports.suite import Answer, answers
@@ -18,6 +18,7 @@ SAMPLES = [
     (gpt.PORT, "bfloat16", ("no residual", "positions off by one", "bias forgotten")),
     (vision.PORT, "float32", ("scale forgotten", "mean pooled")),
     (experts.PORT, "bfloat16", ("gate and up swapped", "expert missing")),
+    (layouts.PORT, "bfloat16", ("no mask", "another activation", "factor forgotten")),
 ]
 
 

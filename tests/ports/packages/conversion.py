@@ -61,7 +61,7 @@ def filled(port: nn.Module, weights: Weights) -> None:
 
 
 def renamed(weights: Weights, renames: Sequence[Rename]) -> Weights:
-    """Weights under the names that the first fitting pattern gives; those that none fits are left."""
+    """Weights under the names that the first fitting pattern gives; the rest is left out."""
     found: Weights = {}
     for name, weight in weights.items():
         for pattern, template in renames:

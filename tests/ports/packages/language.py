@@ -96,15 +96,6 @@ def _half_turned(forward: Any, x: torch.Tensor, *rest: Any, **named: Any) -> Any
     return forward(x.roll(1, 1), *rest, **named)
 
 
-_LITGPT_FAULTS = {
-    "scale": Fault("transformer.h.1.attn", lambda attention: _scaled(attention)),
-    "other activation": Fault(
-        "transformer.h.2.mlp", replace_forward(lambda forward, x: _other_mlp(forward.__self__, x))
-    ),
-    "epsilon": Fault("transformer.h.1.norm_2", set_attribute("eps", 8.0)),
-}
-
-
 def _scaled(attention: nn.Module) -> None:
     """The scores of an attention are divided by the head's size and not by its root."""
     plain = attention.scaled_dot_product_attention
@@ -113,6 +104,15 @@ def _scaled(attention: nn.Module) -> None:
         return plain(q / (WIDTH // HEADS) ** 0.5, *rest)
 
     attention.scaled_dot_product_attention = scaled  # type: ignore[assignment]
+
+
+_LITGPT_FAULTS = {
+    "scale": Fault("transformer.h.1.attn", _scaled),
+    "other activation": Fault(
+        "transformer.h.2.mlp", replace_forward(lambda forward, x: _other_mlp(forward.__self__, x))
+    ),
+    "epsilon": Fault("transformer.h.1.norm_2", set_attribute("eps", 8.0)),
+}
 
 
 def _other_mlp(mlp: Any, x: torch.Tensor) -> Any:
@@ -153,7 +153,10 @@ _NEOX = [
     (r"(?:embed_out|lm_head)\.weight", r"lm_head.weight"),
     (r"gpt_neox\.layers\.(\d+)\.input_layernorm\.(\w+)", r"transformer.h.\1.norm_1.\2"),
     (r"gpt_neox\.layers\.(\d+)\.post_attention_layernorm\.(\w+)", r"transformer.h.\1.norm_2.\2"),
-    (r"gpt_neox\.layers\.(\d+)\.attention\.query_key_value\.(\w+)", r"transformer.h.\1.attn.qkv.\2"),
+    (
+        r"gpt_neox\.layers\.(\d+)\.attention\.query_key_value\.(\w+)",
+        r"transformer.h.\1.attn.qkv.\2",
+    ),
     (r"gpt_neox\.layers\.(\d+)\.attention\.dense\.(\w+)", r"transformer.h.\1.attn.proj.\2"),
     (r"gpt_neox\.layers\.(\d+)\.mlp\.dense_h_to_4h\.(\w+)", r"transformer.h.\1.mlp.fc.\2"),
     (r"gpt_neox\.layers\.(\d+)\.mlp\.dense_4h_to_h\.(\w+)", r"transformer.h.\1.mlp.proj.\2"),
@@ -215,9 +218,7 @@ def _listed_experts(weights: Weights) -> Weights:
 MIXTRAL_LITGPT = port_of(
     "transformers Mixtral, litgpt",
     _mixtral,
-    lambda: GPT(
-        Config(**GATED, mlp_class_name="LLaMAMoE", n_expert=4, n_expert_per_token=2)
-    ),
+    lambda: GPT(Config(**GATED, mlp_class_name="LLaMAMoE", n_expert=4, n_expert_per_token=2)),
     _listed_experts,
     loss,
     {

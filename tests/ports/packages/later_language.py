@@ -1,4 +1,4 @@
-"""Written after the code: Falcon and Gemma 2 in litgpt, Llama in x-transformers, BART and BERT in torch."""
+"""Written after the code: Falcon and Gemma 2 in litgpt, x-transformers, BART of torch's layers."""
 
 from __future__ import annotations
 
@@ -42,9 +42,15 @@ from tests.ports.packages.language import (
 def _falcon() -> nn.Module:
     return transformers.FalconForCausalLM(
         transformers.FalconConfig(
-            vocab_size=VOCABULARY, hidden_size=WIDTH, num_hidden_layers=LAYERS,
-            num_attention_heads=HEADS, multi_query=True, parallel_attn=True,
-            new_decoder_architecture=False, initializer_range=SPREAD, use_cache=False,
+            vocab_size=VOCABULARY,
+            hidden_size=WIDTH,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=HEADS,
+            multi_query=True,
+            parallel_attn=True,
+            new_decoder_architecture=False,
+            initializer_range=SPREAD,
+            use_cache=False,
         )
     )
 
@@ -53,7 +59,10 @@ _FALCON = [
     (r"transformer\.word_embeddings\.weight", r"transformer.wte.weight"),
     (r"transformer\.ln_f\.(\w+)", r"transformer.ln_f.\1"),
     (r"transformer\.h\.(\d+)\.input_layernorm\.(\w+)", r"transformer.h.\1.norm_1.\2"),
-    (r"transformer\.h\.(\d+)\.self_attention\.query_key_value\.weight", r"transformer.h.\1.attn.qkv.weight"),
+    (
+        r"transformer\.h\.(\d+)\.self_attention\.query_key_value\.weight",
+        r"transformer.h.\1.attn.qkv.weight",
+    ),
     (r"transformer\.h\.(\d+)\.self_attention\.dense\.weight", r"transformer.h.\1.attn.proj.weight"),
     (r"transformer\.h\.(\d+)\.mlp\.dense_h_to_4h\.weight", r"transformer.h.\1.mlp.fc.weight"),
     (r"transformer\.h\.(\d+)\.mlp\.dense_4h_to_h\.weight", r"transformer.h.\1.mlp.proj.weight"),
@@ -71,8 +80,13 @@ FALCON_LITGPT = port_of(
     _falcon,
     lambda: GPT(
         Config(
-            **LITGPT, n_query_groups=1, rotary_percentage=1.0, parallel_residual=True,
-            shared_attention_norm=True, bias=False, norm_class_name="LayerNorm",
+            **LITGPT,
+            n_query_groups=1,
+            rotary_percentage=1.0,
+            parallel_residual=True,
+            shared_attention_norm=True,
+            bias=False,
+            norm_class_name="LayerNorm",
             mlp_class_name="GptNeoxMLP",
         )
     ),
@@ -100,8 +114,11 @@ def _tanh_mlp(mlp: Any, x: torch.Tensor) -> Any:
 def _gemma() -> nn.Module:
     return transformers.Gemma2ForCausalLM(
         transformers.Gemma2Config(
-            **{**LLAMA, "rms_norm_eps": 1e-5}, head_dim=8, query_pre_attn_scalar=8,
-            sliding_window=32, attn_implementation="eager",
+            **{**LLAMA, "rms_norm_eps": 1e-5},
+            head_dim=8,
+            query_pre_attn_scalar=8,
+            sliding_window=32,
+            attn_implementation="eager",
         )
     )
 
@@ -110,9 +127,15 @@ _GEMMA = [
     (r"model\.embed_tokens\.weight", r"transformer.wte.weight"),
     (r"model\.norm\.weight", r"transformer.ln_f.weight"),
     (r"model\.layers\.(\d+)\.input_layernorm\.weight", r"transformer.h.\1.norm_1.weight"),
-    (r"model\.layers\.(\d+)\.post_attention_layernorm\.weight", r"transformer.h.\1.post_attention_norm.weight"),
+    (
+        r"model\.layers\.(\d+)\.post_attention_layernorm\.weight",
+        r"transformer.h.\1.post_attention_norm.weight",
+    ),
     (r"model\.layers\.(\d+)\.pre_feedforward_layernorm\.weight", r"transformer.h.\1.norm_2.weight"),
-    (r"model\.layers\.(\d+)\.post_feedforward_layernorm\.weight", r"transformer.h.\1.post_mlp_norm.weight"),
+    (
+        r"model\.layers\.(\d+)\.post_feedforward_layernorm\.weight",
+        r"transformer.h.\1.post_mlp_norm.weight",
+    ),
     (r"model\.layers\.(\d+)\.self_attn\.o_proj\.weight", r"transformer.h.\1.attn.proj.weight"),
     (r"model\.layers\.(\d+)\.self_attn\.(.)_proj\.weight", r"transformer.h.\1.attn.\2_proj.weight"),
     (r"model\.layers\.(\d+)\.mlp\.gate_proj\.weight", r"transformer.h.\1.mlp.fc_1.weight"),
@@ -128,29 +151,33 @@ def _to_gemma(weights: Weights) -> Weights:
     return found
 
 
+def _uncapped(attention: Any) -> None:
+    plain = attention.scaled_dot_product_attention
+    attention.scaled_dot_product_attention = lambda q, *rest: plain(q * 2.0, *rest)
+
+
 GEMMA_LITGPT = port_of(
     "transformers Gemma 2, litgpt",
     _gemma,
     lambda: GPT(
         Config.from_name(
-            "Gemma-2-2b", **{**LITGPT, "n_query_groups": GROUPS}, head_size=8,
-            intermediate_size=HIDDEN, sliding_window_size=32, attention_scores_scalar=8,
+            "Gemma-2-2b",
+            **{**LITGPT, "n_query_groups": GROUPS},
+            head_size=8,
+            intermediate_size=HIDDEN,
+            sliding_window_size=32,
+            attention_scores_scalar=8,
         )
     ),
     _to_gemma,
     loss,
     {
-        "cap forgotten": Fault("transformer.h.1.attn", lambda attention: _uncapped(attention)),
+        "cap forgotten": Fault("transformer.h.1.attn", _uncapped),
         "norm scaled": Fault(
             "transformer.h.1.post_mlp_norm", replace_forward(lambda forward, x: forward(x) * 1.3)
         ),
     },
 )
-
-
-def _uncapped(attention: Any) -> None:
-    plain = attention.scaled_dot_product_attention
-    attention.scaled_dot_product_attention = lambda q, *rest: plain(q * 2.0, *rest)
 
 
 # --- x-transformers: attention and feed-forward as a list of pairs --------------------------------
@@ -184,7 +211,9 @@ def _to_pairs(weights: Weights) -> Weights:
             weight = weights[f"{was}.self_attn.{letter}_proj.weight"]
             made = weight if letter == "v" else _in_pairs(weight)
             found[f"attn_layers.layers.{attn}.1.to_{letter}.weight"] = made
-        found[f"attn_layers.layers.{attn}.1.to_out.weight"] = weights[f"{was}.self_attn.o_proj.weight"]
+        found[f"attn_layers.layers.{attn}.1.to_out.weight"] = weights[
+            f"{was}.self_attn.o_proj.weight"
+        ]
         gate, up = weights[f"{was}.mlp.gate_proj.weight"], weights[f"{was}.mlp.up_proj.weight"]
         found[f"attn_layers.layers.{mlp}.1.ff.0.proj.weight"] = torch.cat((up, gate))
         found[f"attn_layers.layers.{mlp}.1.ff.0.proj.bias"] = torch.zeros(2 * HIDDEN)
@@ -196,11 +225,21 @@ LLAMA_PAIRS = port_of(
     "transformers Llama, x-transformers",
     _llama_of_pairs,
     lambda: TransformerWrapper(
-        num_tokens=VOCABULARY, max_seq_len=32, use_abs_pos_emb=False,
+        num_tokens=VOCABULARY,
+        max_seq_len=32,
+        use_abs_pos_emb=False,
         attn_layers=Decoder(
-            dim=WIDTH, depth=LAYERS, heads=HEADS, attn_dim_head=WIDTH // HEADS,
-            rotary_pos_emb=True, rotary_emb_dim=WIDTH // HEADS, use_rmsnorm=True, ff_glu=True,
-            ff_swish=True, ff_no_bias=True, ff_mult=HIDDEN // WIDTH,
+            dim=WIDTH,
+            depth=LAYERS,
+            heads=HEADS,
+            attn_dim_head=WIDTH // HEADS,
+            rotary_pos_emb=True,
+            rotary_emb_dim=WIDTH // HEADS,
+            use_rmsnorm=True,
+            ff_glu=True,
+            ff_swish=True,
+            ff_no_bias=True,
+            ff_mult=HIDDEN // WIDTH,
         ),
     ),
     _to_pairs,
@@ -222,10 +261,19 @@ TEXT, BART_WIDTH, BART_LAYERS = 60, 32, 2
 def _bart() -> nn.Module:
     return transformers.BartForConditionalGeneration(
         transformers.BartConfig(
-            vocab_size=TEXT, d_model=BART_WIDTH, encoder_layers=BART_LAYERS,
-            decoder_layers=BART_LAYERS, encoder_attention_heads=4, decoder_attention_heads=4,
-            encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=16, init_std=SPREAD,
-            use_cache=False, dropout=0.0, forced_eos_token_id=None,
+            vocab_size=TEXT,
+            d_model=BART_WIDTH,
+            encoder_layers=BART_LAYERS,
+            decoder_layers=BART_LAYERS,
+            encoder_attention_heads=4,
+            decoder_attention_heads=4,
+            encoder_ffn_dim=64,
+            decoder_ffn_dim=64,
+            max_position_embeddings=16,
+            init_std=SPREAD,
+            use_cache=False,
+            dropout=0.0,
+            forced_eos_token_id=None,
         )
     )
 
@@ -269,9 +317,15 @@ _BART = [
     (r"model\.encoder\.layernorm_embedding\.(\w+)", r"entry_norms.0.\1"),
     (r"model\.decoder\.layernorm_embedding\.(\w+)", r"entry_norms.1.\1"),
     (r"model\.(\w+)\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)", r"\1.\2.self_attn.out_proj.\3"),
-    (r"model\.(\w+)\.layers\.(\d+)\.encoder_attn\.out_proj\.(\w+)", r"\1.\2.multihead_attn.out_proj.\3"),
+    (
+        r"model\.(\w+)\.layers\.(\d+)\.encoder_attn\.out_proj\.(\w+)",
+        r"\1.\2.multihead_attn.out_proj.\3",
+    ),
     (r"model\.(\w+)\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)", r"\1.\2.self_attn.\3_proj_\4"),
-    (r"model\.(\w+)\.layers\.(\d+)\.encoder_attn\.(.)_proj\.(\w+)", r"\1.\2.multihead_attn.\3_proj_\4"),
+    (
+        r"model\.(\w+)\.layers\.(\d+)\.encoder_attn\.(.)_proj\.(\w+)",
+        r"\1.\2.multihead_attn.\3_proj_\4",
+    ),
     (r"model\.(\w+)\.layers\.(\d+)\.self_attn_layer_norm\.(\w+)", r"\1.\2.norm1.\3"),
     (r"model\.(\w+)\.layers\.(\d+)\.encoder_attn_layer_norm\.(\w+)", r"\1.\2.norm2.\3"),
     (r"model\.encoder\.layers\.(\d+)\.final_layer_norm\.(\w+)", r"encoder.\1.norm2.\2"),

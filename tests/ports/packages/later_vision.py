@@ -1,4 +1,4 @@
-"""Written after the code: ResNet in torchvision, DINOv2 and Swin in timm, CLIP's images in open_clip."""
+"""Written after the code: torchvision's ResNet, DINOv2 and Swin in timm, images in open_clip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.ports.packages.conversion import (
     port_of,
     renamed,
     replace_forward,
-    scale_parameter,
     set_attribute,
 )
 from tests.ports.packages.vision import CLASSES, HEADS, LAYERS, PATCH, SIDE, WIDTH, loss
@@ -27,7 +26,10 @@ from tests.ports.packages.vision import CLASSES, HEADS, LAYERS, PATCH, SIDE, WID
 def _resnet() -> nn.Module:
     return transformers.ResNetForImageClassification(
         transformers.ResNetConfig(
-            embedding_size=64, hidden_sizes=[64, 128], depths=[2, 2], layer_type="basic",
+            embedding_size=64,
+            hidden_sizes=[64, 128],
+            depths=[2, 2],
+            layer_type="basic",
             num_labels=CLASSES,
         )
     )
@@ -38,11 +40,12 @@ class TwoStages(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        whole = torchvision.models.resnet.ResNet(
-            torchvision.models.resnet.BasicBlock, [2, 2, 1, 1]
-        )
+        whole = torchvision.models.resnet.ResNet(torchvision.models.resnet.BasicBlock, [2, 2, 1, 1])
         self.conv1, self.bn1, self.relu, self.maxpool = (
-            whole.conv1, whole.bn1, whole.relu, whole.maxpool,
+            whole.conv1,
+            whole.bn1,
+            whole.relu,
+            whole.maxpool,
         )
         self.layer1, self.layer2, self.avgpool = whole.layer1, whole.layer2, whole.avgpool
         self.fc = nn.Linear(128, CLASSES)
@@ -57,9 +60,18 @@ class TwoStages(nn.Module):
 _RESNET = [
     (r"resnet\.embedder\.embedder\.convolution\.(\w+)", r"conv1.\1"),
     (r"resnet\.embedder\.embedder\.normalization\.(\w+)", r"bn1.\1"),
-    (r"resnet\.encoder\.stages\.0\.layers\.(\d)\.shortcut\.convolution\.(\w+)", r"layer1.\1.downsample.0.\2"),
-    (r"resnet\.encoder\.stages\.1\.layers\.(\d)\.shortcut\.convolution\.(\w+)", r"layer2.\1.downsample.0.\2"),
-    (r"resnet\.encoder\.stages\.1\.layers\.(\d)\.shortcut\.normalization\.(\w+)", r"layer2.\1.downsample.1.\2"),
+    (
+        r"resnet\.encoder\.stages\.0\.layers\.(\d)\.shortcut\.convolution\.(\w+)",
+        r"layer1.\1.downsample.0.\2",
+    ),
+    (
+        r"resnet\.encoder\.stages\.1\.layers\.(\d)\.shortcut\.convolution\.(\w+)",
+        r"layer2.\1.downsample.0.\2",
+    ),
+    (
+        r"resnet\.encoder\.stages\.1\.layers\.(\d)\.shortcut\.normalization\.(\w+)",
+        r"layer2.\1.downsample.1.\2",
+    ),
     *(
         (
             rf"resnet\.encoder\.stages\.{stage - 1}\.layers\.(\d)\.layer\.{place}\.{theirs}\.(\w+)",
@@ -80,9 +92,7 @@ RESNET = port_of(
     loss,
     {
         "norm's epsilon": Fault("layer1.1.bn2", set_attribute("eps", 3.0)),
-        "residual doubled": Fault(
-            "layer2.1", replace_forward(lambda forward, x: forward(x) + x)
-        ),
+        "residual doubled": Fault("layer2.1", replace_forward(lambda forward, x: forward(x) + x)),
     },
 )
 
@@ -95,8 +105,13 @@ class DinoHead(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = timm.models.vision_transformer.VisionTransformer(
-            img_size=SIDE, patch_size=PATCH, embed_dim=WIDTH, depth=LAYERS, num_heads=HEADS,
-            num_classes=0, init_values=1.0,
+            img_size=SIDE,
+            patch_size=PATCH,
+            embed_dim=WIDTH,
+            depth=LAYERS,
+            num_heads=HEADS,
+            num_classes=0,
+            init_values=1.0,
         )
         self.linear = nn.Linear(2 * WIDTH, CLASSES)
 
@@ -126,12 +141,25 @@ def _to_dino(weights: Weights) -> Weights:
     return found
 
 
+def _mixed(attention: Any) -> None:
+    attention.norm = nn.Identity()
+    plain = attention.proj.forward
+    attention.proj.forward = lambda x: plain(
+        x.unflatten(-1, (HEADS, -1)).transpose(2, 3).flatten(2)
+    )
+
+
 DINO = port_of(
     "transformers DINOv2, timm",
     lambda: transformers.Dinov2ForImageClassification(
         transformers.Dinov2Config(
-            image_size=SIDE, patch_size=PATCH, hidden_size=WIDTH, num_hidden_layers=LAYERS,
-            num_attention_heads=HEADS, num_labels=CLASSES, initializer_range=0.2,
+            image_size=SIDE,
+            patch_size=PATCH,
+            hidden_size=WIDTH,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=HEADS,
+            num_labels=CLASSES,
+            initializer_range=0.2,
         )
     ),
     DinoHead,
@@ -141,17 +169,9 @@ DINO = port_of(
         "layer's scale left out": Fault(
             "body.blocks.1.ls1", replace_forward(lambda forward, x: x * 1.5)
         ),
-        "heads mixed": Fault(
-            "body.blocks.0.attn", lambda attention: _mixed(attention), "body.blocks.0.attn.proj"
-        ),
+        "heads mixed": Fault("body.blocks.0.attn", _mixed, "body.blocks.0.attn.proj"),
     },
 )
-
-
-def _mixed(attention: Any) -> None:
-    attention.norm = nn.Identity()
-    plain = attention.proj.forward
-    attention.proj.forward = lambda x: plain(x.unflatten(-1, (HEADS, -1)).transpose(2, 3).flatten(2))
 
 
 # --- Swin -----------------------------------------------------------------------------------------
@@ -163,11 +183,26 @@ _SWIN = [
         r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.attention\.relative_position_bias\.(\w+)",
         r"layers.\1.blocks.\2.attn.\3",
     ),
-    (r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.attention\.o_proj\.(\w+)", r"layers.\1.blocks.\2.attn.proj.\3"),
-    (r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.attention\.(.)_proj\.(\w+)", r"layers.\1.blocks.\2.attn.\3.\4"),
-    (r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.layernorm_before\.(\w+)", r"layers.\1.blocks.\2.norm1.\3"),
-    (r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.layernorm_after\.(\w+)", r"layers.\1.blocks.\2.norm2.\3"),
-    (r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.mlp\.(fc\d)\.(\w+)", r"layers.\1.blocks.\2.mlp.\3.\4"),
+    (
+        r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.attention\.o_proj\.(\w+)",
+        r"layers.\1.blocks.\2.attn.proj.\3",
+    ),
+    (
+        r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.attention\.(.)_proj\.(\w+)",
+        r"layers.\1.blocks.\2.attn.\3.\4",
+    ),
+    (
+        r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.layernorm_before\.(\w+)",
+        r"layers.\1.blocks.\2.norm1.\3",
+    ),
+    (
+        r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.layernorm_after\.(\w+)",
+        r"layers.\1.blocks.\2.norm2.\3",
+    ),
+    (
+        r"swin\.encoder\.layers\.(\d)\.blocks\.(\d)\.mlp\.(fc\d)\.(\w+)",
+        r"layers.\1.blocks.\2.mlp.\3.\4",
+    ),
     (r"swin\.layernorm\.(\w+)", r"norm.\1"),
     (r"classifier\.(\w+)", r"head.fc.\1"),
 ]
@@ -188,20 +223,31 @@ SWIN = port_of(
     "transformers Swin, timm",
     lambda: transformers.SwinForImageClassification(
         transformers.SwinConfig(
-            image_size=SIDE, patch_size=4, embed_dim=16, depths=[2], num_heads=[2], window_size=4,
-            num_labels=CLASSES, drop_path_rate=0.0, initializer_range=0.2,
+            image_size=SIDE,
+            patch_size=4,
+            embed_dim=16,
+            depths=[2],
+            num_heads=[2],
+            window_size=4,
+            num_labels=CLASSES,
+            drop_path_rate=0.0,
+            initializer_range=0.2,
         )
     ),
     lambda: timm.models.swin_transformer.SwinTransformer(
-        img_size=SIDE, patch_size=4, embed_dim=16, depths=(2,), num_heads=(2,), window_size=4,
-        num_classes=CLASSES, drop_path_rate=0.0,
+        img_size=SIDE,
+        patch_size=4,
+        embed_dim=16,
+        depths=(2,),
+        num_heads=(2,),
+        window_size=4,
+        num_classes=CLASSES,
+        drop_path_rate=0.0,
     ),
     _to_swin,
     loss,
     {
-        "window not shifted": Fault(
-            "layers.0.blocks.1", set_attribute("shift_size", (0, 0))
-        ),
+        "window not shifted": Fault("layers.0.blocks.1", set_attribute("shift_size", (0, 0))),
         "bias table drawn": Fault("layers.0.blocks.0.attn", _drawn_table),
     },
 )
@@ -214,11 +260,26 @@ _CLIP = [
     (r"vision_model\.embeddings\.position_embedding\.weight", r"positional_embedding"),
     (r"vision_model\.pre_layrnorm\.(\w+)", r"ln_pre.\1"),
     (r"vision_model\.post_layernorm\.(\w+)", r"ln_post.\1"),
-    (r"vision_model\.encoder\.layers\.(\d+)\.layer_norm(\d)\.(\w+)", r"transformer.resblocks.\1.ln_\2.\3"),
-    (r"vision_model\.encoder\.layers\.(\d+)\.mlp\.fc1\.(\w+)", r"transformer.resblocks.\1.mlp.c_fc.\2"),
-    (r"vision_model\.encoder\.layers\.(\d+)\.mlp\.fc2\.(\w+)", r"transformer.resblocks.\1.mlp.c_proj.\2"),
-    (r"vision_model\.encoder\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)", r"transformer.resblocks.\1.attn.out_proj.\2"),
-    (r"vision_model\.encoder\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)", r"transformer.resblocks.\1.attn.\2_proj_\3"),
+    (
+        r"vision_model\.encoder\.layers\.(\d+)\.layer_norm(\d)\.(\w+)",
+        r"transformer.resblocks.\1.ln_\2.\3",
+    ),
+    (
+        r"vision_model\.encoder\.layers\.(\d+)\.mlp\.fc1\.(\w+)",
+        r"transformer.resblocks.\1.mlp.c_fc.\2",
+    ),
+    (
+        r"vision_model\.encoder\.layers\.(\d+)\.mlp\.fc2\.(\w+)",
+        r"transformer.resblocks.\1.mlp.c_proj.\2",
+    ),
+    (
+        r"vision_model\.encoder\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)",
+        r"transformer.resblocks.\1.attn.out_proj.\2",
+    ),
+    (
+        r"vision_model\.encoder\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)",
+        r"transformer.resblocks.\1.attn.\2_proj_\3",
+    ),
 ]
 
 
@@ -240,13 +301,24 @@ CLIP_IMAGES = port_of(
     "transformers CLIP images, open_clip",
     lambda: transformers.CLIPVisionModelWithProjection(
         transformers.CLIPVisionConfig(
-            hidden_size=32, intermediate_size=128, projection_dim=24, num_hidden_layers=LAYERS,
-            num_attention_heads=4, image_size=SIDE, patch_size=PATCH, hidden_act="gelu",
+            hidden_size=32,
+            intermediate_size=128,
+            projection_dim=24,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=4,
+            image_size=SIDE,
+            patch_size=PATCH,
+            hidden_act="gelu",
             initializer_factor=5.0,
         )
     ),
     lambda: VisionTransformer(
-        image_size=SIDE, patch_size=PATCH, width=32, layers=LAYERS, heads=4, mlp_ratio=4,
+        image_size=SIDE,
+        patch_size=PATCH,
+        width=32,
+        layers=LAYERS,
+        heads=4,
+        mlp_ratio=4,
         output_dim=24,
     ),
     _to_open_clip,

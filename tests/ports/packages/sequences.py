@@ -80,12 +80,18 @@ _WHISPER = [
     (r"model\.encoder\.layer_norm\.(\w+)", r"encoder.ln_post.\1"),
     (r"model\.decoder\.layer_norm\.(\w+)", r"decoder.ln.\1"),
     *(
-        (rf"model\.(\w+)\.layers\.(\d+)\.{theirs}\.{short}_?proj\.(\w+)", rf"\1.blocks.\2.{ours}.{long}.\3")
+        (
+            rf"model\.(\w+)\.layers\.(\d+)\.{theirs}\.{short}_?proj\.(\w+)",
+            rf"\1.blocks.\2.{ours}.{long}.\3",
+        )
         for theirs, ours in (("self_attn", "attn"), ("encoder_attn", "cross_attn"))
         for short, long in _KIND.items()
     ),
     (r"model\.(\w+)\.layers\.(\d+)\.self_attn_layer_norm\.(\w+)", r"\1.blocks.\2.attn_ln.\3"),
-    (r"model\.(\w+)\.layers\.(\d+)\.encoder_attn_layer_norm\.(\w+)", r"\1.blocks.\2.cross_attn_ln.\3"),
+    (
+        r"model\.(\w+)\.layers\.(\d+)\.encoder_attn_layer_norm\.(\w+)",
+        r"\1.blocks.\2.cross_attn_ln.\3",
+    ),
     (r"model\.(\w+)\.layers\.(\d+)\.final_layer_norm\.(\w+)", r"\1.blocks.\2.mlp_ln.\3"),
     (r"model\.(\w+)\.layers\.(\d+)\.fc1\.(\w+)", r"\1.blocks.\2.mlp.0.\3"),
     (r"model\.(\w+)\.layers\.(\d+)\.fc2\.(\w+)", r"\1.blocks.\2.mlp.2.\3"),
@@ -104,7 +110,9 @@ def _speech_loss(model: nn.Module) -> torch.Tensor:
     return F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def _no_causal_mask(forward: Any, x: torch.Tensor, xa: Any = None, mask: Any = None, **named: Any) -> Any:
+def _no_causal_mask(
+    forward: Any, x: torch.Tensor, xa: Any = None, mask: Any = None, **named: Any
+) -> Any:
     return forward(x, xa, mask=None, **named)
 
 
@@ -152,9 +160,18 @@ def _esm() -> nn.Module:
 
 _ESM = [
     (r"esm\.embeddings\.word_embeddings\.weight", r"embed_tokens.weight"),
-    (r"esm\.encoder\.layer\.(\d+)\.attention\.self\.(query|key|value)\.(\w+)", r"layers.\1.self_attn.\2.\3"),
-    (r"esm\.encoder\.layer\.(\d+)\.attention\.output\.dense\.(\w+)", r"layers.\1.self_attn.out_proj.\2"),
-    (r"esm\.encoder\.layer\.(\d+)\.attention\.LayerNorm\.(\w+)", r"layers.\1.self_attn_layer_norm.\2"),
+    (
+        r"esm\.encoder\.layer\.(\d+)\.attention\.self\.(query|key|value)\.(\w+)",
+        r"layers.\1.self_attn.\2.\3",
+    ),
+    (
+        r"esm\.encoder\.layer\.(\d+)\.attention\.output\.dense\.(\w+)",
+        r"layers.\1.self_attn.out_proj.\2",
+    ),
+    (
+        r"esm\.encoder\.layer\.(\d+)\.attention\.LayerNorm\.(\w+)",
+        r"layers.\1.self_attn_layer_norm.\2",
+    ),
     (r"esm\.encoder\.layer\.(\d+)\.intermediate\.dense\.(\w+)", r"layers.\1.fc1.\2"),
     (r"esm\.encoder\.layer\.(\d+)\.output\.dense\.(\w+)", r"layers.\1.fc2.\2"),
     (r"esm\.encoder\.layer\.(\d+)\.LayerNorm\.(\w+)", r"layers.\1.final_layer_norm.\2"),
@@ -220,11 +237,26 @@ _CLIP = [
     (r"text_model\.embeddings\.token_embedding\.weight", r"token_embedding.weight"),
     (r"text_model\.embeddings\.position_embedding\.weight", r"positional_embedding"),
     (r"text_model\.final_layer_norm\.(\w+)", r"ln_final.\1"),
-    (r"text_model\.encoder\.layers\.(\d+)\.layer_norm(\d)\.(\w+)", r"transformer.resblocks.\1.ln_\2.\3"),
-    (r"text_model\.encoder\.layers\.(\d+)\.mlp\.fc1\.(\w+)", r"transformer.resblocks.\1.mlp.c_fc.\2"),
-    (r"text_model\.encoder\.layers\.(\d+)\.mlp\.fc2\.(\w+)", r"transformer.resblocks.\1.mlp.c_proj.\2"),
-    (r"text_model\.encoder\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)", r"transformer.resblocks.\1.attn.out_proj.\2"),
-    (r"text_model\.encoder\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)", r"transformer.resblocks.\1.attn.\2_proj_\3"),
+    (
+        r"text_model\.encoder\.layers\.(\d+)\.layer_norm(\d)\.(\w+)",
+        r"transformer.resblocks.\1.ln_\2.\3",
+    ),
+    (
+        r"text_model\.encoder\.layers\.(\d+)\.mlp\.fc1\.(\w+)",
+        r"transformer.resblocks.\1.mlp.c_fc.\2",
+    ),
+    (
+        r"text_model\.encoder\.layers\.(\d+)\.mlp\.fc2\.(\w+)",
+        r"transformer.resblocks.\1.mlp.c_proj.\2",
+    ),
+    (
+        r"text_model\.encoder\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)",
+        r"transformer.resblocks.\1.attn.out_proj.\2",
+    ),
+    (
+        r"text_model\.encoder\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)",
+        r"transformer.resblocks.\1.attn.\2_proj_\3",
+    ),
 ]
 
 
@@ -247,8 +279,13 @@ CLIP = port_of(
     "transformers CLIP, open_clip",
     _clip,
     lambda: TextTransformer(
-        context_length=LENGTH, vocab_size=VOCABULARY, width=WIDTH, heads=HEADS, layers=LAYERS,
-        output_dim=24, pool_type="argmax",
+        context_length=LENGTH,
+        vocab_size=VOCABULARY,
+        width=WIDTH,
+        heads=HEADS,
+        layers=LAYERS,
+        output_dim=24,
+        pool_type="argmax",
     ),
     _to_open_clip,
     _text_loss,

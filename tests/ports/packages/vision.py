@@ -17,7 +17,6 @@ from tests.ports.packages.conversion import (
     port_of,
     renamed,
     replace_forward,
-    scale_parameter,
     set_attribute,
 )
 
@@ -58,15 +57,33 @@ _VIT = [
     (r"vit\.embeddings\.cls_token", r"cls_token"),
     (r"vit\.embeddings\.position_embeddings", r"pos_embed"),
     (r"vit\.embeddings\.patch_embeddings\.projection\.(\w+)", r"patch_embed.proj.\1"),
-    (r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:attention\.)?query\.(\w+)", r"blocks.\1.attn.q.\2"),
-    (r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:attention\.)?key\.(\w+)", r"blocks.\1.attn.k.\2"),
-    (r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:attention\.)?value\.(\w+)", r"blocks.\1.attn.v.\2"),
+    (
+        r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:attention\.)?query\.(\w+)",
+        r"blocks.\1.attn.q.\2",
+    ),
+    (
+        r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:attention\.)?key\.(\w+)",
+        r"blocks.\1.attn.k.\2",
+    ),
+    (
+        r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:attention\.)?value\.(\w+)",
+        r"blocks.\1.attn.v.\2",
+    ),
     (r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(q|k|v)_proj\.(\w+)", r"blocks.\1.attn.\2.\3"),
-    (r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:output\.dense|o_proj)\.(\w+)", r"blocks.\1.attn.proj.\2"),
+    (
+        r"vit\.(?:encoder\.)?layers?\.(\d+)\.attention\.(?:output\.dense|o_proj)\.(\w+)",
+        r"blocks.\1.attn.proj.\2",
+    ),
     (r"vit\.(?:encoder\.)?layers?\.(\d+)\.layernorm_before\.(\w+)", r"blocks.\1.norm1.\2"),
     (r"vit\.(?:encoder\.)?layers?\.(\d+)\.layernorm_after\.(\w+)", r"blocks.\1.norm2.\2"),
-    (r"vit\.(?:encoder\.)?layers?\.(\d+)\.(?:intermediate\.dense|mlp\.fc1)\.(\w+)", r"blocks.\1.mlp.fc1.\2"),
-    (r"vit\.(?:encoder\.)?layers?\.(\d+)\.(?:output\.dense|mlp\.fc2)\.(\w+)", r"blocks.\1.mlp.fc2.\2"),
+    (
+        r"vit\.(?:encoder\.)?layers?\.(\d+)\.(?:intermediate\.dense|mlp\.fc1)\.(\w+)",
+        r"blocks.\1.mlp.fc1.\2",
+    ),
+    (
+        r"vit\.(?:encoder\.)?layers?\.(\d+)\.(?:output\.dense|mlp\.fc2)\.(\w+)",
+        r"blocks.\1.mlp.fc2.\2",
+    ),
     (r"vit\.layernorm\.(\w+)", r"norm.\1"),
     (r"classifier\.(\w+)", r"head.\1"),
 ]
@@ -74,7 +91,11 @@ _VIT = [
 
 def _timm_vit() -> nn.Module:
     return timm.models.vision_transformer.VisionTransformer(
-        img_size=SIDE, patch_size=PATCH, embed_dim=WIDTH, depth=LAYERS, num_heads=HEADS,
+        img_size=SIDE,
+        patch_size=PATCH,
+        embed_dim=WIDTH,
+        depth=LAYERS,
+        num_heads=HEADS,
         num_classes=CLASSES,
     )
 
@@ -104,8 +125,13 @@ VIT = port_of(
 def _convnext() -> nn.Module:
     return transformers.ConvNextForImageClassification(
         transformers.ConvNextConfig(
-            hidden_sizes=[8, 12, 16, 20], depths=[1, 2, 1, 1], num_stages=4, num_labels=CLASSES,
-            layer_scale_init_value=0.5, image_size=SIDE, initializer_range=0.2,
+            hidden_sizes=[8, 12, 16, 20],
+            depths=[1, 2, 1, 1],
+            num_stages=4,
+            num_labels=CLASSES,
+            layer_scale_init_value=0.5,
+            image_size=SIDE,
+            initializer_range=0.2,
         )
     )
 
@@ -113,11 +139,26 @@ def _convnext() -> nn.Module:
 _CONVNEXT = [
     (r"convnext\.embeddings\.patch_embeddings\.(\w+)", r"stem.0.\1"),
     (r"convnext\.embeddings\.layernorm\.(\w+)", r"stem.1.\1"),
-    (r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.layer_scale_parameter", r"stages.\1.blocks.\2.gamma"),
-    (r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.dwconv\.(\w+)", r"stages.\1.blocks.\2.conv_dw.\3"),
-    (r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.layernorm\.(\w+)", r"stages.\1.blocks.\2.norm.\3"),
-    (r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.pwconv(\d)\.(\w+)", r"stages.\1.blocks.\2.mlp.fc\3.\4"),
-    (r"convnext\.encoder\.stages\.(\d+)\.downsampling_layer\.(\d)\.(\w+)", r"stages.\1.downsample.\2.\3"),
+    (
+        r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.layer_scale_parameter",
+        r"stages.\1.blocks.\2.gamma",
+    ),
+    (
+        r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.dwconv\.(\w+)",
+        r"stages.\1.blocks.\2.conv_dw.\3",
+    ),
+    (
+        r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.layernorm\.(\w+)",
+        r"stages.\1.blocks.\2.norm.\3",
+    ),
+    (
+        r"convnext\.encoder\.stages\.(\d+)\.layers\.(\d+)\.pwconv(\d)\.(\w+)",
+        r"stages.\1.blocks.\2.mlp.fc\3.\4",
+    ),
+    (
+        r"convnext\.encoder\.stages\.(\d+)\.downsampling_layer\.(\d)\.(\w+)",
+        r"stages.\1.downsample.\2.\3",
+    ),
     (r"convnext\.layernorm\.(\w+)", r"head.norm.\1"),
     (r"classifier\.(\w+)", r"head.fc.\1"),
 ]
@@ -126,7 +167,11 @@ CONVNEXT = port_of(
     "transformers ConvNeXt, timm",
     _convnext,
     lambda: timm.models.convnext.ConvNeXt(
-        depths=(1, 2, 1, 1), dims=(8, 12, 16, 20), num_classes=CLASSES, ls_init_value=0.5, norm_eps=1e-12
+        depths=(1, 2, 1, 1),
+        dims=(8, 12, 16, 20),
+        num_classes=CLASSES,
+        ls_init_value=0.5,
+        norm_eps=1e-12,
     ),
     lambda weights: renamed(weights, _CONVNEXT),
     loss,

@@ -1504,7 +1504,7 @@ export interface components {
             /** @enum {unknown} */
             word: "certain" | "likely" | "possible";
             /** @enum {unknown} */
-            basis: "estimated" | "guessed" | "measured" | "scores";
+            basis: "edges" | "estimated" | "guessed" | "measured" | "scores";
             behind: boolean;
         };
         /**

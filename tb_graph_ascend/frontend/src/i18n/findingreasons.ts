@@ -11,6 +11,7 @@ export type FindingCode = { [Code in keyof Kinds]: Kinds[Code] extends "finding"
 const HOLDS: Record<FindingCode, "everywhere" | "there"> = {
   introduced: "there",
   introduced_beyond: "there",
+  introduced_inside: "there",
   drift: "there",
   first_inexact: "there",
   elements_moved: "there",
@@ -65,6 +66,7 @@ const HOLDS: Record<FindingCode, "everywhere" | "there"> = {
 const TELLS: Record<FindingCode, boolean> = {
   introduced: false,
   introduced_beyond: false,
+  introduced_inside: false,
   drift: false,
   first_inexact: false,
   elements_moved: false,
