@@ -30,6 +30,16 @@ class CollectiveCall:
         """A rank's record under the first of some keys that it has."""
         return next((r for key in keys if (r := self.records.get(key, {}).get(rank))), None)
 
+    @property
+    def told_groups(self) -> set[Group]:
+        """The groups that the ranks gave, by name or in whatever position."""
+        return {
+            tuple(record.group_ranks)
+            for key, records in self.records.items()
+            for record in records.values()
+            if key.startswith("input") and record.group_ranks
+        }
+
     def each(self, group: Group, *keys: str) -> list[Record] | None:
         """The records of all ranks of a group; None where one is missing."""
         found = [self.of(rank, *keys) for rank in group]
@@ -74,8 +84,7 @@ def lone_collectives(values: RunValues) -> Iterator[str]:
     places = values.run.layout.places
     stages = {rank: place.at.get("pp", 0) for rank, place in places.items()}
     for call in _checked_calls(values):
-        told = (record.group_ranks for record in call.records.get("input.group", {}).values())
-        groups = {tuple(ranks) for ranks in told if ranks} or set(_groups_of(call))
+        groups = call.told_groups or set(_groups_of(call))
         within = [group for group in groups if len({stages.get(rank) for rank in group}) == 1]
         if any(_is_lone(by, group) for by in call.records.values() for group in within):
             yield call.name
@@ -124,22 +133,33 @@ def _records(values: RunValues, start: int, stop: int) -> dict[str, dict[int, Re
 
 def _is_pending(call: CollectiveCall) -> bool:
     """Whether the call returns before its result is there."""
-    return any(record.value is True for record in call.records.get("input.async_op", {}).values())
+    # `async_op` is the only flag that a collective takes, by name or as its last position.
+    return any(
+        record.value is True
+        for key, records in call.records.items()
+        if key.startswith("input")
+        for record in records.values()
+    )
 
 
 def _is_no_sum(call: CollectiveCall, blank: frozenset[str]) -> bool:
     """Whether the ranks' values are not added up, or nothing tells how they are combined."""
-    if "input.op" in blank:
+    places = [key for kind, key in _OPERATIONS.items() if kind in call.name]
+    keys = ("input.op", *places)
+    if not blank.isdisjoint(keys):
         return True
-    said = [str(r.value).upper() for r in call.records.get("input.op", {}).values()]
-    said += [str(r.value).upper() for r in call.records.get("input.1", {}).values() if not r.dtype]
+    told = (r for key in keys for r in call.records.get(key, {}).values() if not r.dtype)
+    said = [str(record.value).upper() for record in told]
     return any("OP" in text and "SUM" not in text for text in said)
 
 
+# Where a call takes its operation by position.
+_OPERATIONS = {"all_reduce": "input.1", "reduce_scatter": "input.2"}
+
+
 def _groups_of(call: CollectiveCall) -> Sequence[Group]:
-    told = call.records.get("input.group", {}).values()
     present = {rank for records in call.records.values() for rank in records}
-    groups = {tuple(record.group_ranks) for record in told if record.group_ranks}
+    groups = call.told_groups
     return sorted(g for g in groups if present.issuperset(g)) or (
         [] if groups else [tuple(sorted(present))]
     )
@@ -209,8 +229,10 @@ def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group)
 
 
 def _broadcast(call: CollectiveCall, group: Group) -> str | None:
-    said = call.of(group[0], "input.src", "input.1")
+    said, within = call.of(group[0], "input.src", "input.1"), call.of(group[0], "input.group_src")
     source = said.value if said is not None else None
+    if within is not None and isinstance(within.value, int) and within.value < len(group):
+        source = group[within.value]
     if not isinstance(source, int) or source not in group:
         return None
     sent = call.of(source, "input.0", "input.tensor")
