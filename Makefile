@@ -17,6 +17,7 @@ TORCH     = torch==2.13.0
 # NumPy 2 passes MindSpore's own check and ends its first real model.
 MINDSPORE = mindspore==2.10.0 numpy<2
 MINDSPORE_VENV := .venv-mindspore
+PORTS_VENV := .venv-ports
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -32,7 +33,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -218,6 +219,19 @@ parallel: venv  ## sound parallel layouts and seeded bugs in them against one pr
 
 ports: venv  ## models written twice: sound ports must be silent, the fault of each other is to be named
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.ports
+
+rollout: venv  ## trainers against engines of the same tokens: sound ones silent, the faults of others named with their token
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.rollout
+
+ports-packages: $(PORTS_VENV)/installed  ## models of published packages held against one another (transformers, litgpt, timm, …)
+	OMP_NUM_THREADS=1 $(PORTS_VENV)/bin/python -W ignore -m tests.ports --packages
+
+$(PORTS_VENV)/installed: tests/ports/packages/requirements.txt
+	$(PYTHON) -m venv $(PORTS_VENV)
+	$(PORTS_VENV)/bin/pip install --quiet torch==2.13.0
+	$(PORTS_VENV)/bin/pip install --quiet --editable '.[dump]' transformers==5.24.0
+	$(PORTS_VENV)/bin/pip install --quiet --no-deps --requirement tests/ports/packages/requirements.txt
+	touch $@
 
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 	$(BIN)/python -m tests.zoo

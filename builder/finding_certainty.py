@@ -40,8 +40,9 @@ from builder.reasons import (
 
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
-# sketches of elements; statistics alone, by scores; a way or a match that nobody recorded.
-Basis: TypeAlias = Literal["measured", "estimated", "scores", "guessed"]
+# sketches of elements; those at the edges of modules of two programs; statistics alone, by scores;
+# a way or a match that nobody recorded.
+Basis: TypeAlias = Literal["measured", "estimated", "edges", "scores", "guessed"]
 
 
 class Certainty(msgspec.Struct, frozen=True):
@@ -75,8 +76,17 @@ _CALLED = (
 )
 
 
-def basis_of(reasons: Sequence[Reason], *, by_scores: bool, is_guess: bool = False) -> Basis:
-    """What a finding rests on; `is_guess` where its node was matched by likeness."""
+def basis_of(
+    reasons: Sequence[Reason],
+    *,
+    by_scores: bool,
+    is_guess: bool = False,
+    across: bool = False,
+) -> Basis:
+    """What a finding rests on; `is_guess` where its node was matched by likeness.
+
+    `across` two programs of one model modules alone are held against one another.
+    """
     first = reasons[0]
     if isinstance(first, _EXACT):
         return "measured"
@@ -84,6 +94,8 @@ def basis_of(reasons: Sequence[Reason], *, by_scores: bool, is_guess: bool = Fal
         return "guessed"
     if by_scores:
         return "scores"
+    if across:
+        return "edges"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
     is_whole = evidence is not None and evidence.of in ("elements", None)
     return "measured" if is_whole else "estimated"
@@ -127,6 +139,10 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "basis.estimated": Words(
         "how far apart elements are is estimated by sketches, within a factor of 2",
         "元素的差异由草图估计，误差在 2 倍以内",
+    ),
+    "basis.edges": Words(
+        "two programs were compared at the edges of their modules, not inside",
+        "两个程序只在模块边界处比对，未比对内部",
     ),
     "basis.scores": Words(
         "statistics alone tell it; no elements were seen", "仅由统计量得出，未见元素"

@@ -144,6 +144,7 @@ def compare(
     )
     measured = measure_rows(mode, rows, cores)
     error = _without_other_kernels(measured.error, matching, nodes, is_output, (ours, theirs))
+    error = _with_worst_tokens(error, matching, pairs)
     unwritten, fused = _not_in_memory(ours, theirs)
     unread = unread_rows(matching, pairs)
     incomparable = rows_of_another_meaning(matching, nodes, is_output)
@@ -198,6 +199,20 @@ def compare(
         incomparable=incomparable,
         unrecorded=_unrecorded(error, (left, right), pair_forms, blank),
     )
+
+
+def _with_worst_tokens(error: Floats, matching: Matching, pairs: ValuePairs) -> Floats:
+    """The errors, of aligned values no less than that of the token that is the furthest apart.
+
+    One request that goes wrong is one in hundreds: over all tokens together it would be rounding.
+    """
+    if matching.token_errors is None:
+        return error
+    worst = np.full(len(matching.problem.dump.values.records) + 1, np.nan)
+    for index, errors in matching.token_errors.errors.items():
+        known = errors[~np.isnan(errors)]
+        worst[index] = known.max() if known.size else np.nan
+    return np.asarray(np.fmax(error, worst[pairs.problem]))
 
 
 def _not_in_memory(ours: list[Record], theirs: list[Record]) -> tuple[list[int], list[int]]:

@@ -2,7 +2,8 @@
 
 What either program calls inside a module is its own affair, so scores of inner calls tell nothing.
 A difference begins in the innermost module whose inputs agree and at whose edges, or at those of a
-module inside it, something does not; unless the module around it puts out what agrees.
+module inside it, something does not; unless the module around it puts out what agrees. Of a module
+that the other program has no partner for, inputs agree that are equal to values which do.
 """
 
 from __future__ import annotations
@@ -11,18 +12,15 @@ from collections.abc import Iterator
 from math import isnan
 
 from builder.compare.comparison import Comparison
-from builder.diagnosis.blame import Walked
+from builder.diagnosis.blame import Flows, Walked, flows_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.module_edges import ModuleEdges, above
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.operators.table import has
-from builder.reasons import InputDiffers, Introduced, ParameterDiffers
+from builder.reasons import InputDiffers, Introduced, IntroducedInside, ParameterDiffers
 from msprobe_core.format import is_integer_dtype, machine_epsilon
 
-# A sum hands on the whole of a difference that stands in one of its terms, and rounding hides less
-# than half of one that diverges: a residual leaves more than this, another way to the same result
-# leaves rounding.
-_HANDED_ON = 0.5
 # Twice the rounding of both sides: a module that reads what is nearer was fed the same.
 _SAME = 2.0
 # Outputs of a module whose weights differ are further apart than its inputs; by how much rounding
@@ -30,37 +28,40 @@ _SAME = 2.0
 _WEIGHED = 2.0
 
 
-def walk_by_interfaces(comparison: Comparison, threshold: float) -> Walked:
+def walk_by_interfaces(
+    comparison: Comparison, threshold: float, flows: Flows | None = None
+) -> Walked:
     """The modules where a difference begins, in order; the rest of what diverges carries it."""
-    edges = _Edges(Facts(comparison, threshold))
-    findings = list(edges.findings())
+    flow = (flows or flows_of(comparison))[0]
+    walk = _Walk(ModuleEdges(Facts(comparison, threshold), flow))
+    findings = list(walk.findings())
     named = {finding.node for finding in findings}
     for finding in findings[:1]:
-        finding.carriers += [n for n in edges.apart if n not in named]
-    untold = () if findings else tuple(edges.picked_otherwise)
-    return Walked(findings, frozenset(), None, by_scores=True, untold=untold)
+        finding.carriers += [n for n in walk.edges.apart if n not in named]
+    untold = () if findings else tuple(walk.picked_otherwise)
+    return Walked(findings, frozenset(), None, by_scores=not walk.edges.has_sketches, untold=untold)
 
 
-class _Edges:
-    """What the edges of matched nodes show; `apart` are those that diverge at one, in order.
+class _Walk:
+    """One way over what is apart.
 
     `picked_otherwise` are the modules that chose other elements of numbers that agree, as a router
     does where two experts are all but equal: what they put out tells nothing. It is known once the
     findings are.
     """
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._matching = matching = facts.comparison.matching
-        nodes = [n for n in matching.problem.in_order if n in matching.partner and n.kind != "root"]
-        self.apart = [node for node in nodes if self._diverging(node)]
-        self._other_weights = [n for n in nodes if facts.divergent(n).parameters]
+    def __init__(self, edges: ModuleEdges) -> None:
+        self.edges = edges
+        self._facts, self._matching = edges.facts, edges.matching
+        self._other_weights = [n for n in edges.nodes if self._facts.divergent(n).parameters]
+        self._apart = frozenset(edges.apart)
         self.picked_otherwise: list[TreeNode] = []
 
     def findings(self) -> Iterator[Finding]:
         """Where it begins in the forward pass, or else in the backward pass; or with weights."""
         for direction in ("forward", "backward"):
-            found = list(self._of_pass([n for n in self.apart if n.direction == direction]))
+            apart = [node for node in self.edges.apart if node.direction == direction]
+            found = list(self._of_pass(apart))
             yield from found
             if found or self.picked_otherwise:
                 return
@@ -69,51 +70,62 @@ class _Edges:
                 return
 
     def _of_pass(self, apart: list[TreeNode]) -> Iterator[Finding]:
+        edges = self.edges
         first: TreeNode | None = None
         for node in apart:
-            if self._heals(node):
+            if edges.heals(node) or (node.forward is not None and self._healed(node.forward)):
                 continue
-            if first is None:
-                begins = self._innermost_fed_alike(node)
-                if self._picks_otherwise(begins or node):
-                    self.picked_otherwise.append(begins or node)
-                    return
-                first = begins or node
-                yield self._finding(begins) if begins is not None else self._fed(node)
-            elif self._is_another(node, first):
-                yield self._finding(node)
+            if first is not None:
+                if self._is_another(node, first):
+                    yield self._finding(node)
+                continue
+            begins = edges.innermost_fed_alike(node)
+            earlier = edges.jumped_before(node)
+            if earlier is None and not edges.grows_in(begins, node):
+                continue
+            begins = earlier or begins
+            if self._picks_otherwise(begins or node):
+                self.picked_otherwise.append(begins or node)
+                return
+            first = begins or node
+            yield self._fed(node) if begins is None else self._begins(begins, node)
 
-    def _innermost_fed_alike(self, node: TreeNode) -> TreeNode | None:
-        """The node, or the nearest matched module around it, that was fed the same."""
-        for around in (node, *_above(node)):
-            if around in self._matching.partner and self._is_fed_alike(around):
-                return around
-        return None
+    def _healed(self, forward: TreeNode) -> bool:
+        """Whether a forward call computes otherwise, and with it its gradient at the same edge."""
+        return forward in self._apart and self.edges.heals(forward)
 
     def _is_another(self, node: TreeNode, first: TreeNode) -> bool:
         """Whether a node is a beginning besides one: what it read is the same to the last digit."""
         facts, comparison = self._facts, self._facts.comparison
-        if not facts.divergent(node).outputs or first in (node, *_above(node)):
+        if not facts.divergent(node).outputs or first in (node, *above(node)):
             return False
-        if node in _above(first) or not self._is_fed_alike(node):
+        if node in above(first) or not self.edges.is_fed_alike(node):
             return False
         return all(
             comparison.error[row]
             <= _SAME * (machine_epsilon(facts.paired.ours[row].dtype or "") or 0.0)
-            for row in self._tensors_read(node)
+            for row in self.edges.tensors_read(node)
         )
 
     def _of_weights(self) -> Iterator[Finding]:
         """Of modules fed alike, weights that differ and move their outputs, however little."""
         error = self._facts.comparison.error
         for node in self._other_weights:
-            made = self._made(node)
-            read = max((error[row] for row in self._tensors_read(node)), default=0.0)
+            made = self.edges.made(node)
             known = [float(error[row]) for row in made if not isnan(error[row])]
-            if known and max(known) > _WEIGHED * read and self._is_fed_alike(node):
+            is_moved = bool(known) and max(known) > _WEIGHED * self.edges.noise(node)
+            if is_moved and self.edges.is_fed_alike(node):
                 yield self._finding(node)
 
     # --- findings ---------------------------------------------------------------------------------
+
+    def _begins(self, module: TreeNode, shown: TreeNode) -> Finding:
+        """A beginning that shows at a node inside it, where the module has no partner."""
+        if module in self._matching.partner:
+            return self._finding(module)
+        score, before = self._facts.scores(shown)
+        said = IntroducedInside(*self._facts.worst_score(self.edges.diverging(shown)), shown.name)
+        return Finding("introduced", module, "problem", module.exec_order, [said], score, before)
 
     def _finding(self, node: TreeNode) -> Finding:
         """A module in which a difference begins, or whose weights differ."""
@@ -124,7 +136,7 @@ class _Edges:
             return Finding(
                 "parameter_differs", node, "problem", node.exec_order, [differs], score, before
             )
-        made = self._made(node)
+        made = self.edges.made(node)
         known = [r for r in made if not isnan(facts.comparison.score[r])]
         said = Introduced(*facts.worst_score(rows.outputs or known or made), before or 0.0)
         return Finding("introduced", node, "problem", node.exec_order, [said], score, before)
@@ -138,54 +150,6 @@ class _Edges:
         said = InputDiffers(*self._facts.worst_score(read))
         return Finding("input_differs", node, "problem", node.exec_order, [said], score, before)
 
-    # --- what edges show --------------------------------------------------------------------------
-
-    def _diverging(self, node: TreeNode) -> list[int]:
-        rows = self._facts.divergent(node)
-        return [*rows.inputs, *rows.outputs]
-
-    def _made(self, node: TreeNode) -> list[int]:
-        paired = self._facts.paired
-        return [row for row in paired.rows(node) if paired.is_output[row]]
-
-    def _tensors_read(self, node: TreeNode) -> list[int]:
-        facts, error = self._facts, self._facts.comparison.error
-        read = facts.paired.read(node)
-        keys = facts.comparison.keys
-        return [r for r in read if not isnan(error[r]) and not keys[r].startswith("parameters.")]
-
-    def _is_fed_alike(self, node: TreeNode) -> bool:
-        """Whether all that a node reads agrees, and something of it was compared.
-
-        Elements in another order are not the same to a module, unless its weights moved with them,
-        which nothing recorded tells.
-        """
-        read = self._tensors_read(node)
-        moved, paired = self._matching.moved, self._facts.paired
-        if not read or self._facts.divergent(node).inputs:
-            return False
-        return not any(paired.value_pair(row)[0] in moved for row in read)
-
-    def _heals(self, node: TreeNode) -> bool:
-        """Whether the module around a node puts out what agrees, so that it computes otherwise.
-
-        Not where it hands the difference on beside larger numbers, as a residual does: then its
-        outputs are as far apart as the node's, by the norm of the difference, however near they
-        are in relation to themselves. A module of which some outputs have no partner proves
-        nothing, and the one around it is asked.
-        """
-        comparison, divergent = self._facts.comparison, self._facts.divergent
-        for around in _above(node):
-            rows = self._made(around)
-            if rows and not any(isnan(comparison.error[r]) for r in rows):
-                apart = self._distance(divergent(node).outputs or divergent(node).inputs)
-                handed_on = self._distance(rows) > _HANDED_ON * apart
-                return not divergent(around).outputs and not handed_on
-        return False
-
-    def _distance(self, rows: list[int]) -> float:
-        return max((float(self._facts.comparison.distance[row]) for row in rows), default=0.0)
-
     def _picks_otherwise(self, node: TreeNode) -> bool:
         """Whether calls inside a node picked other elements, though what they ranked agrees.
 
@@ -193,9 +157,9 @@ class _Edges:
         indices differ all the same.
         """
         partner = self._matching.partner.get(node)
-        if partner is None:
-            return False
-        inside = [n for n in self.apart if n is not node and node in _above(n)]
+        if partner is None or self._matching.token_errors is not None:
+            return False  # tokens in another order are picked in another order
+        inside = [n for n in self.edges.apart if n is not node and node in above(n)]
         ours, theirs = (
             _picked(one, tree)
             for one, tree in ((node, self._matching.problem), (partner, self._matching.benchmark))
@@ -213,11 +177,3 @@ def _picked(node: TreeNode, tree: Tree) -> list[str]:
         for i in range(*inner.values)
         if keys[i].startswith("output") and is_integer_dtype(records[i].dtype or "")
     ]
-
-
-def _above(node: TreeNode) -> Iterator[TreeNode]:
-    """The modules around a node, the innermost first."""
-    around = node.parent
-    while around is not None:
-        yield around
-        around = around.parent

@@ -26,6 +26,7 @@ from builder.reasons import (
     IntegersDiffer,
     Introduced,
     IntroducedBeyond,
+    IntroducedInside,
     MissingCalls,
     MissingReplaced,
     NonfiniteMade,
@@ -64,7 +65,7 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
             yield from _read_otherwise(reason, finding.inherits)
         case IntegersDiffer():
             yield from _read_otherwise(reason, finding.inherits)
-        case Introduced() | IntroducedBeyond():
+        case Introduced() | IntroducedBeyond() | IntroducedInside():
             yield ("introduced",)
         case NonfiniteMade():
             yield ("non_finite",)

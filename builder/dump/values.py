@@ -34,6 +34,7 @@ class Record(msgspec.Struct, gc=False):
     group_ranks: list[int] | None = None
     source: str | None = None  # `<entry>.output.<path>` that an input is, where the dumper knew
     through: str | None = None  # the same of the very tensor, where another call handed it on
+    rows: str | None = None  # numbers of each row, or the elements of integers
     placements: tuple[str, ...] | None = None
     mesh: tuple[str, ...] | None = None
 

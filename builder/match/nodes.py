@@ -27,9 +27,12 @@ from builder.match.unmatched import why_unmatched
 from builder.match.updated_parameters import pairs_by_parameter, same_updates
 
 if TYPE_CHECKING:
+    from builder.match.sequences.token_matching import TokenErrors
     from builder.match.value_pairing import ValuePairs
 
-MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
+MatchReason = Literal[
+    "name", "path", "aligned", "crosswise", "fuzzy", "mapping", "weights", "manual"
+]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
 _Pair = tuple[TreeNode, TreeNode]
 
@@ -56,7 +59,8 @@ class Matching:
     """Partners in both directions, why each node has one or none, and how sure a guess is.
 
     `rows` are the value pairs where those do not follow from the keys, `moved` the problem's values
-    that hold their partners' elements in another order.
+    that hold their partners' elements in another order, `token_errors` how far each token is apart
+    where rows were aligned.
     """
 
     problem: Tree
@@ -68,6 +72,7 @@ class Matching:
     calls: CallRules = field(default_factory=dict)
     rows: ValuePairs | None = None
     moved: frozenset[int] = frozenset()
+    token_errors: TokenErrors | None = None
 
     @property
     def across_implementations(self) -> bool:

@@ -143,6 +143,19 @@ class TwoImplementations(ComparisonFact, frozen=True):
     modules: int
 
 
+class TokensAligned(ComparisonFact, frozen=True):
+    """The runs compute the same tokens in other forward passes, and each is compared.
+
+    `requests` have `tokens` in common, which the run that is cut up computed in so many `passes`;
+    `left` are its rows that the other run has in no sequence.
+    """
+
+    tokens: int
+    requests: int
+    passes: int
+    left: int
+
+
 class RulesUnfit(ComparisonFact, frozen=True):
     """Rules of a user for calls that fit none."""
 
@@ -223,6 +236,7 @@ ComparisonReason: TypeAlias = Union[  # noqa: UP007 - a line each
     NothingComparable,
     TwoFrameworks,
     TwoImplementations,
+    TokensAligned,
     RulesUnfit,
     FilesBroken,
     SameParameters,

@@ -25,6 +25,14 @@ class IntroducedBeyond(FindingFact, frozen=True):
     input_score: float
 
 
+class IntroducedInside(FindingFact, frozen=True):
+    """Inputs of a module agree, and a value of `reader`, a module inside it, does not."""
+
+    value: str
+    score: float
+    reader: str
+
+
 class Drift(FindingFact, frozen=True):
     """A difference grows over many calls, most of all here."""
 
@@ -57,6 +65,15 @@ class Explained(FindingFact, frozen=True):
     explained: float
     of: ErrorOf | UnsetType | None = UNSET
     at: str | UnsetType = UNSET
+
+
+class BeginsAtToken(FindingFact, frozen=True):
+    """The first token that is apart, by request and position; `apart` are so many of all `of`."""
+
+    request: int
+    position: int
+    apart: int
+    of: int
 
 
 class ExtraCalls(FindingFact, frozen=True):
@@ -367,10 +384,12 @@ Conflict: TypeAlias = ReplicaDiffers | Misplaced
 FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Introduced,
     IntroducedBeyond,
+    IntroducedInside,
     Drift,
     FirstInexact,
     ElementsMoved,
     Explained,
+    BeginsAtToken,
     ExtraCalls,
     MissingCalls,
     ExtraReplaced,

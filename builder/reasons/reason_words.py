@@ -87,6 +87,15 @@ SENTENCES: Mapping[str, Words] = {
         "(score {score:score})",
         "输入有差异（分数 {input_score:score}），但不足以使 {value} 如此不同（分数 {score:score}）",
     ),
+    "begins_at_token": Words(
+        "first at request {request}, position {position}; {apart} of {of} tokens are apart",
+        "最先出现在请求 {request} 的位置 {position}；{of} 个 token 中有 {apart} 个不同",
+    ),
+    "introduced_inside": Words(
+        "its inputs agree; inside it {value} of {reader} is the first value compared that does not "
+        "(score {score:score})",
+        "输入一致；其内部 {reader} 的 {value} 是首个不同的比对值（分数 {score:score}）",
+    ),
     "explained": Words(
         "{value} is off by {apart:apart}{before}",
         "{value} 相差{apart:apart}{before}",
@@ -339,6 +348,13 @@ SENTENCES: Mapping[str, Words] = {
         "compared at their edges; the calls inside them are not compared",
         "同一模型的两个程序：按数值在另一次运行中找到 {found}/{weights} 个权重（其中 {fused} 个为"
         "融合或拆分），{modules} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
+    ),
+    "tokens_aligned": Words(
+        "{tokens} tokens of {requests} requests are computed by both runs, by one of them in "
+        "{passes} forward passes; each is compared with itself. Rows of tokens that the other run "
+        "has in no sequence: {left}",
+        "两次运行共同计算了 {requests} 个请求的 {tokens} 个 token，其中一次运行分为 {passes} 次前"
+        "向；逐 token 比较。另一次运行的序列中没有的 token 行：{left}",
     ),
     "rules_unfit": Words(
         "rules for calls that fit none ({count}): {names}",

@@ -152,6 +152,7 @@ def put_together(
     database = Database.create(output, stem)
     try:
         outcomes = gather(database)
+        plan = _without_joined(plan, outcomes, database)
         check_rules(rules, request.options, outcomes)
         links, discords = link_ranks(outcomes)
         findings = order_findings(outcomes, discords, links)
@@ -183,6 +184,21 @@ def put_together(
         comparison=request.is_comparison,
         evidence=whole_evidence(outcomes, [(gone.step, gone.rank) for gone in plan.missing]),
     )
+
+
+def _without_joined(plan: Plan, outcomes: list[PairOutcome], database: Database) -> Plan:
+    """The plan without steps of one run alone whose tokens were joined with those of another."""
+    beside = _beside(plan)
+    if any(outcome.tokens is not None for outcome in outcomes):
+        return replace(plan, missing=tuple(m for m in plan.missing if m.path not in beside))
+    for missing in plan.missing:
+        if missing.path in beside:
+            store_missing(database, missing)
+    return plan
+
+
+def _beside(plan: Plan) -> set[Path]:
+    return {path for pair in plan.pairs for path in pair.beside}
 
 
 def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
@@ -247,8 +263,11 @@ def counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], No
 
 def store_unworked(database: Database, plan: Plan) -> list[PairOutcome]:
     """Store what a plan knows to be missing or broken; returns the outcomes of the latter."""
+    # Whether what lies beside a pair is missing is known when the pair was read.
+    beside = _beside(plan)
     for missing in plan.missing:
-        store_missing(database, missing)
+        if missing.path not in beside:
+            store_missing(database, missing)
     return [store_failure(database, broken.pair, broken.error) for broken in plan.broken]
 
 

@@ -19,7 +19,14 @@ from builder.ranks.merge_options import MergeOptions
 from builder.reasons import NotMerged, Reason
 from builder.work.accumulation import divides_batch
 from builder.work.options import BuildOptions
-from builder.work.plan import Missing, PairPlan, Plan, plan_pairs
+from builder.work.plan import (
+    Missing,
+    PairPlan,
+    Plan,
+    plan_pairs,
+    plan_tokens,
+    with_steps_beside,
+)
 
 
 def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions) -> bool:
@@ -53,8 +60,12 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
     ranks are missing, those that are there are compared in pairs, with a note.
     """
     merging = options.merging
+    if options.same == "tokens":
+        return plan_tokens(problem, benchmark)
     if not should_merge(problem, benchmark, merging):
         plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
+        if not options.step_map and options.same is None:
+            plan = with_steps_beside(plan, problem, benchmark)
         return replace(plan, notes=(*plan.notes, *_why_in_pairs(problem, benchmark, merging)))
     if options.rank_map:
         raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")

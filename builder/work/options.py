@@ -10,8 +10,9 @@ from typing import Literal
 from builder.compare.score import THRESHOLD, Tolerance
 from builder.ranks.merge_options import MergeOptions
 
-# What two runs have in common: all of a program, or but a model that two programs compute.
-Same = Literal["program", "model"]
+# What two runs have in common: all of a program; but a model that two programs compute; or that and
+# the tokens, in other forward passes.
+Same = Literal["program", "model", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class BuildOptions:
     `threshold` is the score above which a value diverges. `workers` of None means all cores.
     `acc_check` is a result table of the pre-check that colours a single graph.
     `same` says what two runs have in common, None that the tool is to tell: of two programs of one
-    model the modules that hold the same weights are compared at their edges.
+    model the modules that hold the same weights are compared at their edges, and of runs of the
+    same tokens each token with itself.
     `match_by_position` pairs differently named modules of equal parents in their order.
     `data_mapping` pairs single values by their full names, or names the file that does;
     `api_mapping` names a file that pairs MindSpore's calls with PyTorch's.

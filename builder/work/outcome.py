@@ -99,7 +99,8 @@ class PairOutcome:
     `errors` counts the nodes that are rated error for what is no number, `first_error` names the
     first of them;
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
-    are of if there are two, `unlike_programs` what two programs of one model are paired by;
+    are of if there are two, `unlike_programs` what two programs of one model are paired by,
+    `tokens` which tokens both computed, where those of all steps were joined;
     `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked, `untold` of those in which nothing tells
@@ -127,6 +128,7 @@ class PairOutcome:
     unlike: Reason | None = None
     frameworks: Reason | None = None
     unlike_programs: Reason | None = None
+    tokens: Reason | None = None
     unfit: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
@@ -245,7 +247,12 @@ def _unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     """What pairs of unlike dumps were compared on, each once."""
     said: list[Reason] = []
     for outcome in outcomes:
-        for reason in (outcome.frameworks, outcome.unlike_programs, outcome.unlike):
+        for reason in (
+            outcome.frameworks,
+            outcome.unlike_programs,
+            outcome.tokens,
+            outcome.unlike,
+        ):
             if reason is not None and reason not in said:
                 said.append(reason)
     return said

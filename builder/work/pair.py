@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.modes import mode_of
 from builder.compare.rounding import MovedTokens
 from builder.diagnosis.blame import Walked, flows_of, walk, walk_by_scores
 from builder.diagnosis.by_interfaces import walk_by_interfaces
+from builder.diagnosis.first_tokens import say_first_tokens
 from builder.diagnosis.framework_defaults import name_defaults
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
@@ -21,15 +23,21 @@ from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
 from builder.match.frameworks.alike import comparable_parts
 from builder.match.frameworks.recomputation import without_wrappers
-from builder.match.implementations.matching import Correspondence, match_implementations
+from builder.match.implementations.matching import (
+    Correspondence,
+    are_unlike_calls,
+    match_implementations,
+)
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.passing_places import place_passing
 from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
+from builder.match.sequences.forwards import passes_of
+from builder.match.sequences.token_matching import AlignedRuns, match_tokens
 from builder.match.shared_calls import are_versions
 from builder.match.tree import Tree, build_tree
-from builder.reasons import TwoImplementations
+from builder.reasons import TokensAligned, TwoImplementations
 from builder.work.layout_findings import with_layout_findings
 from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
@@ -54,6 +62,7 @@ class ComparedPair:
     notes: tuple[str, ...] = ()
     flows: tuple[Flow, Flow] | None = None
     unlike_programs: TwoImplementations | None = None
+    tokens: TokensAligned | None = None
 
     @property
     def trees(self) -> list[Tree]:
@@ -111,7 +120,8 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     comparison, merged = pair.comparison, pair.merged
     assert comparison is not None
     if comparison.matching.across_implementations:
-        walked = walk_by_interfaces(comparison, threshold)
+        walked = walk_by_interfaces(comparison, threshold, pair.flows)
+        say_first_tokens(comparison, walked.findings)
     elif merged is None:
         walked = walk(comparison, threshold, pair.flows)
     else:
@@ -179,12 +189,9 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     benchmark = build_tree(other)
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("matching")
-    matching = match_trees(problem, benchmark, replace(rules, manual=manual))
-    programs = _programs(matching, options, instructions)
-    unlike_programs = None
-    if programs is not None:
-        matching, unlike_programs = programs.matching, programs.said()
-        problem, benchmark = matching.problem, matching.benchmark
+    matched = _matched(plan, (problem, benchmark), replace(rules, manual=manual), instructions)
+    matching = matched.matching
+    problem, benchmark = matching.problem, matching.benchmark
     enter("comparing")
     comparison = compare(matching, options.tolerance, cores=instructions.cores)
     ours, theirs = (side.statistics for side in comparison.columns)
@@ -198,8 +205,56 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
             overflow_levels(benchmark, theirs),
         ),
         notes=notes,
-        unlike_programs=unlike_programs,
+        unlike_programs=matched.unlike_programs,
+        tokens=matched.tokens,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """Two trees matched, and by what if not by their names."""
+
+    matching: Matching
+    unlike_programs: TwoImplementations | None = None
+    tokens: TokensAligned | None = None
+
+
+def _matched(
+    plan: PairPlan, trees: tuple[Tree, Tree], rules: MatchRules, instructions: Instructions
+) -> _Matched:
+    aligned = _aligned(plan, *trees, instructions)
+    if aligned is not None:
+        programs = aligned.correspondence
+        return _Matched(programs.matching, programs.said(), aligned.said)
+    matching = match_trees(*trees, rules)
+    found = _programs(matching, instructions.options, instructions)
+    return _Matched(matching) if found is None else _Matched(found.matching, found.said())
+
+
+def _aligned(
+    plan: PairPlan, problem: Tree, benchmark: Tree, instructions: Instructions
+) -> AlignedRuns | None:
+    """Two runs that computed the same tokens in other forward passes, matched by these."""
+    options = instructions.options
+    asked = options.same == "tokens"
+    if not asked and (options.same is not None or _is_told(options, instructions)):
+        return None
+    if not (passes_of([problem]) and passes_of([benchmark])):
+        found = None
+    else:
+        sides = (problem, plan.problem_beside), (benchmark, plan.benchmark_beside)
+        trees = ([tree, *map(_tree, beside)] for tree, beside in sides)
+        found = match_tokens(*trees, asked=asked)
+    if found is None and asked:
+        raise InputError(
+            f"{plan.problem} and {plan.benchmark}: no tokens that both runs computed were found",
+            "record both with task tensor, or with rows in the section of statistics",
+        )
+    return found
+
+
+def _tree(path: Path) -> Tree:
+    return build_tree(without_wrappers(read_dump(path)))
 
 
 def _programs(
@@ -208,7 +263,7 @@ def _programs(
     """How two programs of one model correspond, where names say too little or a user says so."""
     if options.same == "program" or _is_told(options, instructions):
         return None
-    if options.same is None and are_versions(matching):
+    if options.same is None and are_versions(matching) and not are_unlike_calls(matching):
         return None
     return match_implementations(matching.problem, matching.benchmark)
 

@@ -32,7 +32,8 @@ class PairPlan:
     `json_bytes` is what its JSON files hold, where that is known without them, `inputs` are these
     files. `side` is set for one rank of a step whose ranks are merged, which is read beforehand;
     `columns` are the files that such ranks left behind, by their folders. `number` is the turn of
-    a pair in a plan, from 1 on; 0 outside of one.
+    a pair in a plan, from 1 on; 0 outside of one. `problem_beside` and `benchmark_beside` are other
+    dumps of a side, in order, whose forward passes may belong to the same tokens.
     """
 
     step: int
@@ -46,6 +47,8 @@ class PairPlan:
     side: Side | None = None
     columns: tuple[tuple[Path, Path], ...] = ()
     number: int = 0
+    problem_beside: tuple[Path, ...] = ()
+    benchmark_beside: tuple[Path, ...] = ()
 
     @property
     def id_base(self) -> int:
@@ -65,7 +68,14 @@ class PairPlan:
         """All folders that the work reads."""
         if self.is_merged:
             return [source.path for source in (*self.problem_ranks, *self.benchmark_ranks)]
-        return [self.problem] if self.benchmark is None else [self.problem, self.benchmark]
+        if self.benchmark is None:
+            return [self.problem]
+        return [self.problem, self.benchmark, *self.beside]
+
+    @property
+    def beside(self) -> tuple[Path, ...]:
+        """The dumps beside those of the pair."""
+        return self.problem_beside + self.benchmark_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +154,38 @@ def plan_pairs(
     lost = _lost(problem) | _lost(benchmark)
     notes = _notes({"problem": problem, "benchmark": benchmark})
     return _without_broken(pairs, tuple(missing), lost, notes)
+
+
+def plan_tokens(problem: SourceSet, benchmark: SourceSet) -> Plan:
+    """One pair of all steps and ranks: what is compared are the tokens that they have in common."""
+    (first, *more), (other, *others) = problem.sources, benchmark.sources
+    pair = PairPlan(
+        first.step,
+        first.rank,
+        first.path,
+        other.path,
+        problem_beside=tuple(source.path for source in more),
+        benchmark_beside=tuple(source.path for source in others),
+    )
+    return Plan((pair,), (), (), _notes({"problem": problem, "benchmark": benchmark}))
+
+
+def with_steps_beside(plan: Plan, problem: SourceSet, benchmark: SourceSet) -> Plan:
+    """The plan, where one run has a single step and rank, with the other's further steps beside it.
+
+    An engine records each forward pass as a step, a trainer all tokens in one. Whether they are the
+    same tokens is seen when they are read.
+    """
+    counts = len(problem.sources), len(benchmark.sources)
+    if len(plan.pairs) != 1 or 1 not in counts or counts[0] == counts[1]:
+        return plan
+    pair, ranks = plan.pairs[0], {source.rank for source in (*problem.sources, *benchmark.sources)}
+    if pair.is_merged or len(ranks) > 1:
+        return plan
+    beside = tuple(gone.path for gone in plan.missing)
+    if counts[0] > 1:
+        return replace(plan, pairs=(replace(pair, problem_beside=beside),))
+    return replace(plan, pairs=(replace(pair, benchmark_beside=beside),))
 
 
 def _lost(dump: SourceSet) -> frozenset[Path]:

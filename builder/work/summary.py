@@ -96,6 +96,7 @@ def outcome_of(
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
         unlike_programs=result.pair.unlike_programs,
+        tokens=result.pair.tokens,
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
@@ -316,5 +317,10 @@ def _stored(
         line=source_line(side.tree, finding.node),
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,
-        basis=basis_of(finding.reasons, by_scores=result.walked.by_scores, is_guess=is_guess),
+        basis=basis_of(
+            finding.reasons,
+            by_scores=result.walked.by_scores,
+            is_guess=is_guess,
+            across=comparison is not None and comparison.matching.across_implementations,
+        ),
     )

@@ -64,10 +64,11 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--same",
-        choices=("program", "model"),
-        help="what both runs have in common: the program, or but the model, which two programs "
-        "compute; then modules that hold the same weights are compared at their edges [told by "
-        "how many calls both share]",
+        choices=("program", "model", "tokens"),
+        help="what both runs have in common: the program; or but the model, which two programs "
+        "compute; then modules that hold the same weights are compared at their edges; or that and "
+        "the tokens, in other forward passes or steps [told by how many calls both share, and by "
+        "the ids that they are fed]",
     )
     parser.add_argument(
         "--rank-map",

@@ -51,6 +51,7 @@ def refuse_impossible(
         _data_mode(config),
         _debug_level(config),
         _graph_mode(config),
+        _rows(config, of_kernels),
         _kernels(config) if of_kernels else _kernels_of_calls(config),
     ):
         if problem:
@@ -143,6 +144,7 @@ def _graph_mode(config: Config) -> Conflict | None:
         "slice": bool(config.slice),
         "request_id": config.request_id is not None,
         "async_dump": config.async_dump,
+        "rows": config.rows,
         "load": config.load is not None,
         "graft": config.graft is not None,
     }
@@ -154,6 +156,16 @@ def _graph_mode(config: Config) -> Conflict | None:
         "graph mode records statistics at levels L0, L1 and mix, without scope, checksums, files "
         'of tensors, slices, load and graft; set "capture": "eager" for those',
     )
+
+
+def _rows(config: Config, of_kernels: bool) -> Conflict | None:
+    if config.rows and of_kernels:
+        return "rows is true, which exists for PyTorch only", "choose task tensor"
+    if config.rows and config.level not in ("L0", "mix"):
+        return f"rows is true at level {config.level!r}", "choose L0 or mix, which have modules"
+    if config.rows and config.task not in ("statistics", "tensor"):
+        return f"rows is true with task {config.task!r}", "choose statistics"
+    return None
 
 
 def _debug_level(config: Config) -> Conflict | None:

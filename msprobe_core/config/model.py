@@ -30,6 +30,7 @@ class Config:
     flow: bool = True
     precision: str = "low"
     sketch: bool = True
+    rows: bool = False
     risk_level: str = "FOCUS"
     custom_op_namespaces: tuple[str, ...] = ("_C_ascend",)
     scope: tuple[str, ...] = ()

@@ -122,6 +122,14 @@ FIELDS = (
         "apart the elements of two tensors are, also where their statistics agree.",
     ),
     Field(
+        "rows",
+        "bool",
+        "false",
+        "Whether what modules read and put out is also told row by row, for runs of the same "
+        "tokens in other batches or forward passes: 43 characters a token and value, up to 8,192 "
+        "tokens. Levels L0 and mix, PyTorch; task `tensor` needs none of it.",
+    ),
+    Field(
         "risk_level",
         "choice",
         '"FOCUS"',

@@ -37,7 +37,13 @@ from msprobe_core.format.names import (
     saved_entry,
     saved_gradient_entry,
 )
-from msprobe_core.format.sketch_definition import LARGEST, PROJECTIONS, SKETCH_VERSION
+from msprobe_core.format.sketch_definition import (
+    LARGEST,
+    PROJECTIONS,
+    ROW_NUMBERS,
+    ROW_PROJECTIONS,
+    SKETCH_VERSION,
+)
 
 __all__ = [
     "API_PREFIXES",
@@ -49,6 +55,8 @@ __all__ = [
     "FLOW_FILE",
     "LARGEST",
     "PROJECTIONS",
+    "ROW_NUMBERS",
+    "ROW_PROJECTIONS",
     "SKETCH_VERSION",
     "STACK_FILE",
     "TENSOR_DIR",

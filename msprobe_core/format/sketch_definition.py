@@ -13,3 +13,10 @@ LARGEST = 998_244_352.0
 It is 10⁹ as bfloat16 writes it: a mask of −10⁹ is one in every format, or a run in bfloat16 beside
 one in float32 would have a sketch that the mask drowns.
 """
+
+ROW_PROJECTIONS = 4
+ROW_NUMBERS = 4 + ROW_PROJECTIONS
+"""What is kept of a row, which is what one token has in a value: Max, Min, Mean, Norm, projections.
+
+The signs of its projections are those of the columns of a sketch, without blocks.
+"""

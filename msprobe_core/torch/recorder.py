@@ -231,6 +231,7 @@ def value_options(config: Config) -> ValueOptions:
         double=config.precision == "high",
         flow=config.flow,
         sketch=config.sketch and config.summary_mode != "xor",
+        rows=config.rows,
     )
 
 

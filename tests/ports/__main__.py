@@ -1,4 +1,4 @@
-"""`python -m tests.ports`: all ports, sound and with each fault, in two formats."""
+"""`python -m tests.ports [--packages]`: all ports, sound and with each fault, in their formats."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.ports.programs import PORTS
-from tests.ports.run import DTYPES, SOUND
+from tests.ports.programs import PORTS, ports_of_packages
+from tests.ports.run import SOUND
 from tests.ports.suite import Answer, answers
 
 
@@ -15,8 +15,8 @@ def main() -> int:
     """Print each answer and the sums; 1 where a sound port is accused."""
     said: list[Answer] = []
     with tempfile.TemporaryDirectory() as root:
-        for port in PORTS:
-            for dtype in DTYPES:
+        for port in ports_of_packages() if "--packages" in sys.argv else PORTS:
+            for dtype in port.dtypes:
                 for answer in answers(port, dtype, (SOUND, *port.faults), Path(root)):
                     said.append(answer)
                     mark = "right" if answer.is_right else "WRONG"

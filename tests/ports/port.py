@@ -16,7 +16,8 @@ class Port:
     """A model in two programs; the port takes the weights of the original.
 
     `ported` makes the port of an original, with a fault or (None) without. `faults` says for each
-    fault in which module of the port, by its path, the first wrong number is made.
+    fault in which module of the port, by its path, the first wrong number is made; `dtypes` are the
+    formats that both programs can compute in.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Port:
     ported: Callable[[nn.Module, str | None], nn.Module]
     loss: Loss
     faults: Mapping[str, str]
+    dtypes: tuple[str, ...] = ("float32", "bfloat16")
 
 
 def taken(parameter: torch.Tensor, value: torch.Tensor) -> None:

@@ -152,7 +152,7 @@ PORT = Port(
     ported,
     loss,
     {
-        "channels last": "patch_embed.proj",
+        "channels last": "patch_embed",
         "scale forgotten": "blocks.0.attn",
         "another activation": "blocks.0.mlp",
         "norm left out": "blocks.0",

@@ -6,10 +6,12 @@ an edge pair by size: a port may keep them in another shape, or in another order
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
+from pathlib import PurePosixPath
 
 import msgspec
 import numpy as np
@@ -17,9 +19,16 @@ import numpy as np
 from builder.dump.sketch_numbers import projected_norms, sketches_of
 from builder.dump.values import Record
 from builder.match.implementations.modules import pair_modules, unpaired_in
-from builder.match.implementations.parameters import Parameter, numbers_of, parameters_of
+from builder.match.implementations.parameters import (
+    Parameter,
+    call_path,
+    has_modules,
+    numbers_of,
+    parameters_of,
+)
 from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights
 from builder.match.nodes import Matching
+from builder.match.shared_calls import ENOUGH_SHARED
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS, ValuePairs
 from builder.reasons import TwoImplementations
@@ -30,6 +39,11 @@ _FOUND = 0.5
 # Numbers that are the same to 1e-5 leave elements that far apart, by the norm, where none moved;
 # moved at random they are √2 apart. Between them the value is free.
 _MOVED = 0.1
+# What is left of a value whose elements stand in another order: its statistics.
+_UNSEEN: dict[str, None] = {"sketch": None, "md5": None, "data_name": None}
+
+
+_Calls = dict[str, list[TreeNode]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +59,132 @@ class Correspondence:
         by_value = [pair for pair in self.weights if pair.relation != "differs"]
         found = min(_count(by_value, 0), _count(by_value, 1))
         fused = sum(pair.relation in ("joined", "split") for pair in by_value)
-        nodes = self.matching.problem.in_order
+        kind = "module" if has_modules(self.matching.problem) else "api"
         modules = {
-            node.entry.path
-            for node in nodes
-            if node.kind == "module" and node.entry is not None and node in self.matching.partner
+            node.entry.path if kind == "module" else node.name
+            for node in self.matching.problem.in_order
+            if node.kind == kind and node.direction == "forward" and node.entry is not None
+            if node in self.matching.partner
         }
         return TwoImplementations(found, self.recorded, fused, len(modules))
 
 
+PutOut = Callable[[TreeNode, Tree], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Which weights and modules correspond: paths of the benchmark by those of the problem.
+
+    `calls` are the forward calls of each module on either side; `recorded` counts the weights of
+    the run that has fewer.
+    """
+
+    weights: list[WeightPair]
+    paths: dict[str, str]
+    calls: tuple[_Calls, _Calls]
+    recorded: int
+
+
 def match_implementations(problem: Tree, benchmark: Tree) -> Correspondence | None:
     """The correspondence of two programs; None where they do not share half of their weights."""
+    trees = (problem, benchmark)
+    found = corresponding(problem, benchmark, _put_out)
+    if found is None:
+        return None
+    nodes = [*_in_turn(*found.calls, found.paths), *_outside_in_turn(trees)]
+    return Correspondence(_matched(trees, nodes, found.weights), found.weights, found.recorded)
+
+
+def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | None:
+    """The weights and modules of two programs that correspond; None as above.
+
+    `put_out` tells how much a module puts out: of those that hold the same weights, modules that
+    put out as much pair.
+    """
     trees = (problem, benchmark)
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
     fewer = min(len(ours.parameters), len(theirs.parameters))
     if not fewer or min(_count(pairs, 0), _count(pairs, 1)) < _FOUND * fewer:
         return None
-    calls = [_modules(tree) for tree in trees]
+    calls = _modules(problem), _modules(benchmark)
     ran = [
-        {path: _put_out(nodes[0], tree) for path, nodes in found.items()}
+        {path: put_out(nodes[0], tree) for path, nodes in found.items()}
         for found, tree in zip(calls, trees)
     ]
     paths = pair_modules(pairs, *ran)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran).items() if k not in paths}
-    nodes = [*_in_turn(calls[0], calls[1], paths), *_outside_in_turn(trees)]
-    return Correspondence(_matched(trees, nodes, pairs), pairs, fewer)
+    return Found(pairs, paths, calls, fewer)
+
+
+def are_unlike_calls(matching: Matching) -> bool:
+    """Whether calls that share their names are those of two programs of one model.
+
+    It is asked where calls alone are recorded, which share names in any two programs. Most weights
+    that are found by value then stand in calls that are no partners; or most calls that are
+    partners are made in other functions.
+    """
+    trees = (matching.problem, matching.benchmark)
+    if any(has_modules(tree) for tree in trees):
+        return False
+    return _are_of_other_code(matching) or _hold_other_weights(matching)
+
+
+_FRAME = re.compile(r'File "?(?P<file>[^",]+)"?, line \d+, in (?P<function>[^,\s]+)')
+
+
+def _are_of_other_code(matching: Matching) -> bool:
+    """Whether most partners are called in other functions of other files."""
+    places = [
+        (_called_in(node, matching.problem), _called_in(partner, matching.benchmark))
+        for node in matching.problem.in_order
+        if node.kind == "api" and (partner := matching.partner.get(node)) is not None
+    ]
+    told = [(ours, theirs) for ours, theirs in places if ours is not None and theirs is not None]
+    return 2 * sum(ours != theirs for ours, theirs in told) > len(told)
+
+
+def _called_in(node: TreeNode, tree: Tree) -> tuple[str, str] | None:
+    """The innermost function outside torch that makes a call, and the file that it stands in."""
+    if node.stack is None:
+        return None
+    for frame in _FRAME.finditer(tree.dump.frames[node.stack]):
+        if "/torch/" not in frame["file"].replace("\\", "/"):
+            return PurePosixPath(frame["file"].replace("\\", "/")).name, frame["function"]
+    return None
+
+
+def _hold_other_weights(matching: Matching) -> bool:
+    """Whether most weights that are found by value stand in calls that are no partners."""
+    trees = (matching.problem, matching.benchmark)
+    ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
+    pairs = pair_weights(ours, theirs)
+    partners = {
+        call_path(node): call_path(matching.partner[node])
+        for node in matching.problem.in_order
+        if node.direction == "forward" and node in matching.partner
+    }
+    elsewhere = [
+        pair
+        for pair in pairs
+        if any(partners.get(p.module) != b.module for p in pair.problem for b in pair.benchmark)
+    ]
+    return len(elsewhere) > (1 - ENOUGH_SHARED) * len(pairs) > 0
 
 
 def _count(pairs: Sequence[WeightPair], side: int) -> int:
     return sum(len((pair.problem, pair.benchmark)[side]) for pair in pairs)
+
+
+def whole_weights(pairs: Sequence[WeightPair]) -> dict[int, int]:
+    """The benchmark's value by the problem's, of weights that are one tensor on either side."""
+    return {
+        pair.problem[0].index: pair.benchmark[0].index
+        for pair in pairs
+        if len(pair.problem) == len(pair.benchmark) == 1
+    }
 
 
 def _differing(
@@ -89,12 +198,12 @@ def _differing(
     return [WeightPair((p,), (b,), "differs") for p, b in unpaired_in(paths, left, right)]
 
 
-_Calls = dict[str, list[TreeNode]]
-
-
 def _modules(tree: Tree) -> _Calls:
-    """The forward calls of each module by its path, in their order."""
+    """The forward calls of each module by its path, in their order; without any, of each call."""
     found: _Calls = defaultdict(list)
+    if not has_modules(tree):
+        calls = [n for n in tree.in_order if n.kind == "api" and n.direction == "forward"]
+        return {call_path(node): [node] for node in calls}
     for node in tree.in_order:
         if node.kind == "module" and node.entry is not None and node.direction == "forward":
             found[node.entry.path].append(node)
@@ -124,10 +233,15 @@ def _outside_in_turn(trees: tuple[Tree, Tree]) -> Iterator[tuple[TreeNode, TreeN
 
 
 def _outside(tree: Tree) -> _Calls:
-    """The calls outside all modules, by name: the loss."""
+    """The calls outside all modules, by name: the loss. Where calls alone are recorded: those that
+    put out one number, as a loss does.
+    """
     found: _Calls = defaultdict(list)
+    is_among_modules = has_modules(tree)
     for node in tree.root.children:
-        if node.call and node.direction == "forward":
+        if not node.call or node.direction != "forward":
+            continue
+        if is_among_modules or _put_out(node, tree) == 1:
             found[node.call].append(node)
     return found
 
@@ -140,31 +254,27 @@ def _matched(
     nodes: Sequence[tuple[TreeNode, TreeNode]],
     pairs: Sequence[WeightPair],
 ) -> Matching:
-    problem, benchmark = (_copied(tree) for tree in trees)
+    problem, benchmark = (copied(tree) for tree in trees)
     matching = Matching(problem, benchmark)
     matching.pair(problem.root, benchmark.root, "name")
     for ours, theirs in nodes:
-        matching.pair(ours, theirs, "mapping")
+        matching.pair(ours, theirs, "weights")
         if ours.backward is not None and theirs.backward is not None:
-            matching.pair(ours.backward, theirs.backward, "mapping")
-    weights = {
-        pair.problem[0].index: pair.benchmark[0].index
-        for pair in pairs
-        if len(pair.problem) == len(pair.benchmark) == 1
-    }
+            matching.pair(ours.backward, theirs.backward, "weights")
+    weights = whole_weights(pairs)
     rows = [
         (node.exec_order, p, b)
         for node in problem.in_order
         if (partner := matching.partner.get(node)) is not None
         for p, b in _edge(node, partner, (problem, benchmark), weights)
     ]
-    matching.moved = frozenset(_made_alike(problem, benchmark, rows))
+    matching.moved = _made_alike(problem, benchmark, rows)
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
     return matching
 
 
-def _copied(tree: Tree) -> Tree:
+def copied(tree: Tree) -> Tree:
     """The tree over a dump whose values may be given another shape."""
     values = replace(tree.dump.values, records=list(tree.dump.values.records))
     return replace(tree, dump=replace(tree.dump, values=values))
@@ -186,10 +296,25 @@ def _edge(
         waiting: dict[tuple[int, bool], deque[int]] = defaultdict(deque)
         for index in right.get(role, ()):
             waiting[_form(index, trees[1])].append(index)
-        for index in left.get(role, ()):
+        for place, index in enumerate(left.get(role, ())):
             fitting = waiting[_form(index, trees[0])]
-            yield index, fitting.popleft() if fitting else SURPLUS
+            if fitting and (role != "input" or not place or _are_alike(index, fitting[0], trees)):
+                yield index, fitting.popleft()
+            else:
+                yield index, SURPLUS
         yield from ((SURPLUS, index) for rest in waiting.values() for index in rest)
+
+
+def _are_alike(ours: int, theirs: int, trees: tuple[Tree, Tree]) -> bool:
+    """Whether what a module is given besides its first tensor is the same thing.
+
+    A mask, angles or places that either program makes for itself are another signature.
+    """
+    numbers = [
+        numbers_of(tree.dump.values.records[index]) for index, tree in zip((ours, theirs), trees)
+    ]
+    one, other = numbers
+    return one is None or other is None or one.are_like(other)
 
 
 def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:
@@ -213,23 +338,54 @@ def _size(record: Record) -> int:
 
 def _made_alike(
     problem: Tree, benchmark: Tree, rows: Sequence[tuple[int, int, int]]
-) -> Iterator[int]:
+) -> frozenset[int]:
     """Give the problem's values the shapes of their partners; tells those in another order.
 
     A sketch sees the order of elements. Where it is quite another one, and the numbers that do not
-    depend on it are the same, elements have moved and none has changed.
+    depend on it are the same, elements have moved and none has changed. A module whose weight's
+    elements moved puts out what moved with them.
     """
-    ours, theirs = problem.dump.values.records, benchmark.dump.values.records
-    both = [(p, b) for _, p, b in rows if SURPLUS not in (p, b)]
-    apart = _apart_by_sketches([ours[p] for p, _ in both], [theirs[b] for _, b in both])
-    for (p, b), share in zip(both, apart):
+    sides = problem.dump.values.records, benchmark.dump.values.records
+    keys = problem.dump.values.keys
+    paired = [row for row in rows if SURPLUS not in row]
+    weights = [row for row in paired if keys[row[1]].startswith("parameters.")]
+    others = [row for row in paired if not keys[row[1]].startswith("parameters.")]
+    moved = dict.fromkeys(_moved(weights, sides, frozenset()))
+    owners = {node for node, p, _ in weights if p in moved}
+    backward = problem.in_order
+    owners |= {b.exec_order for at in owners if (b := backward[at].backward) is not None}
+    return frozenset([*moved, *_moved(others, sides, owners)])
+
+
+def _moved(
+    rows: Sequence[tuple[int, int, int]],
+    sides: tuple[list[Record], list[Record]],
+    owners: Set[int],
+) -> Iterator[int]:
+    """The problem's values whose elements moved; `owners` are nodes whose weights did.
+
+    Not those whose axes stand in another order, which is how a program lays them out.
+    """
+    ours, theirs = sides
+    pairs = [(p, b) for _, p, b in rows]
+    apart = _apart_by_sketches([ours[p] for p, _ in pairs], [theirs[b] for _, b in pairs])
+    for (node, p, b), share in zip(rows, apart):
         one, other = ours[p], theirs[b]
-        if share > _MOVED and _are_of_the_same(one, other):
-            ours[p] = msgspec.structs.replace(one, shape=other.shape, sketch=None, md5=None)
-            theirs[b] = msgspec.structs.replace(other, sketch=None, md5=None)
-            yield p
+        has_turned = _axes_turned(one.shape or (), other.shape or ())
+        may_move = node in owners or has_turned or one.shape != other.shape
+        if share > _MOVED and _are_of_the_same(one, other, may_move=may_move):
+            ours[p] = msgspec.structs.replace(one, shape=other.shape, **_UNSEEN)
+            theirs[b] = msgspec.structs.replace(other, **_UNSEEN)
+            if not has_turned:
+                yield p
         elif one.shape != other.shape:
             ours[p] = msgspec.structs.replace(one, shape=other.shape, md5=None)
+
+
+def _axes_turned(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two shapes have the same axes in another order, as [tokens, batch, width] has."""
+    ours, theirs = ([size for size in shape if size != 1] for shape in (one, other))
+    return ours != theirs and sorted(ours) == sorted(theirs)
 
 
 def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
@@ -242,9 +398,9 @@ def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
         return list(np.nan_to_num(distance / norm, nan=0.0, posinf=0.0).tolist())
 
 
-def _are_of_the_same(one: Record, other: Record) -> bool:
-    """Whether elements may have moved; of another shape they have, so less has to speak for it."""
+def _are_of_the_same(one: Record, other: Record, *, may_move: bool) -> bool:
+    """Whether elements may have moved; where something else says that, numbers say less."""
     ours, theirs = numbers_of(one), numbers_of(other)
     if ours is None or theirs is None:
         return False
-    return ours.are_near(theirs) if one.shape != other.shape else ours.agree(theirs)
+    return ours.are_like(theirs) if may_move else ours.agree(theirs)

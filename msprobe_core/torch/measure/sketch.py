@@ -128,6 +128,12 @@ def _as_floats(tensor: torch.Tensor, double: bool) -> torch.Tensor:
     return tensor.reshape(-1).to(torch.float32) if narrow else tensor.reshape(-1)
 
 
+@lru_cache(maxsize=64)
+def column_signs(count: int, device: torch.device) -> torch.Tensor:
+    """The signs of so many places in a row: projections × places, float32."""
+    return _signs(0, count).to(device, torch.float32)
+
+
 @lru_cache(maxsize=512)
 def _last_row(row: int, size: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """The signs of a row that has `size` elements: projections × columns."""

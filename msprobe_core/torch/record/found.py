@@ -35,6 +35,7 @@ class Found:
         "memory",
         "record",
         "requires_grad",
+        "rows",
         "source",
         "view",
     )
@@ -52,6 +53,8 @@ class Found:
         self.record, self.abnormal, self.file = made
         self.source: str | None = None
         """The output that the tensor is; empty where none is known, None before it is asked."""
+        self.rows: str | None = None
+        """The member that tells of each row, None before it is asked."""
 
     def is_still(self, tensor: torch.Tensor) -> bool:
         """Whether this is so of a plain tensor: it shows the same bytes, and nobody wrote them.

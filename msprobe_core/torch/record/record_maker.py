@@ -35,6 +35,7 @@ class ValueOptions:
     double: bool = False
     flow: bool = False
     sketch: bool = False
+    rows: bool = False
 
 
 class RecordMaker:

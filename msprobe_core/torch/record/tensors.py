@@ -14,6 +14,7 @@ import torch
 
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.on_devices import DeviceNumbers
+from msprobe_core.torch.measure.rows import rows_text
 from msprobe_core.torch.measure.strided import SIMPLE, elements_of, is_simple
 from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.memory.book import Memory, MemoryBook, own_memory
@@ -114,6 +115,8 @@ class TensorBook:
             if found.file is not None:
                 file = self._files.save_again(found.file, _joined(path, key))
                 return extended(record, f', "data_name": {quoted(file)}')
+            if self.options.rows and side is not None and _is_edge(path):
+                record = extended(record, self._rows_of(tensor, found))
             if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
@@ -274,11 +277,25 @@ class TensorBook:
             memory = self._memory.without_a_look(own, is_simple(own))
             put_out(tensor, memory, view_of(own), name)
 
+    @staticmethod
+    def _rows_of(tensor: torch.Tensor, found: Found) -> str:
+        """The rows of a tensor, which are made once for each epoch of its memory."""
+        if found.rows is None:
+            values = tensor if is_simple(tensor) else elements_of(tensor)
+            with users_modes_off(), torch.no_grad():
+                found.rows = rows_text(values) if values.layout is torch.strided else ""
+        return found.rows
+
     def _with_file(
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor
     ) -> str | PendingTensor:
         values = tensor if is_simple(tensor) else elements_of(tensor)
         return extended(record, f', "data_name": {quoted(self._files.save(values, path))}')
+
+
+def _is_edge(path: str) -> bool:
+    """Whether a value is one that a module reads or puts out in a forward pass."""
+    return path.startswith(_MODULE) and _IS_BACKWARD not in path
 
 
 def _joined(path: str, key: object) -> str:

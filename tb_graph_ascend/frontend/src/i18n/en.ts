@@ -289,6 +289,7 @@ export const en = {
     crosswise: "the same values in another order",
     fuzzy: "similar (fuzzy)",
     mapping: "layer mapping",
+    weights: "holds the same weights",
     manual: "mapped by hand",
     absent: "absent on the other side",
     parent_unmatched: "its parent is unmatched",

@@ -11,9 +11,11 @@ export type FindingCode = { [Code in keyof Kinds]: Kinds[Code] extends "finding"
 const HOLDS: Record<FindingCode, "everywhere" | "there"> = {
   introduced: "there",
   introduced_beyond: "there",
+  introduced_inside: "there",
   drift: "there",
   first_inexact: "there",
   elements_moved: "there",
+  begins_at_token: "there",
   explained: "there",
   extra_calls: "everywhere",
   missing_calls: "everywhere",
@@ -64,9 +66,11 @@ const HOLDS: Record<FindingCode, "everywhere" | "there"> = {
 const TELLS: Record<FindingCode, boolean> = {
   introduced: false,
   introduced_beyond: false,
+  introduced_inside: false,
   drift: false,
   first_inexact: false,
   elements_moved: false,
+  begins_at_token: false,
   explained: false,
   extra_calls: true,
   missing_calls: true,

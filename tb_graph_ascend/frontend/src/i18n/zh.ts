@@ -289,6 +289,7 @@ export const zh: Texts = {
     crosswise: "数值相同，顺序不同",
     fuzzy: "相似（模糊）",
     mapping: "层映射",
+    weights: "持有相同权重",
     manual: "手动映射",
     absent: "另一侧不存在",
     parent_unmatched: "父节点未匹配",

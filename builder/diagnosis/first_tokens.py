@@ -1,0 +1,45 @@
+"""Says of findings at which token they begin, where the rows of both runs were aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.finding import Finding
+from builder.reasons import BeginsAtToken
+
+
+def say_first_tokens(comparison: Comparison, findings: Sequence[Finding]) -> None:
+    """Add to each finding the first token that its node puts out otherwise, or else reads so.
+
+    The first in the order of the run that computed them in more forward passes: what is wrong with
+    one token may be read by those after it.
+    """
+    if comparison.matching.token_errors is None:
+        return
+    for finding in findings:
+        said = _first(comparison, finding)
+        if said is not None:
+            finding.reasons.append(said)
+
+
+def _first(comparison: Comparison, finding: Finding) -> BeginsAtToken | None:
+    known = comparison.matching.token_errors
+    assert known is not None
+    pairs = comparison.pairs
+    rows = np.flatnonzero(pairs.node == finding.node.exec_order)
+    told = [row for row in rows.tolist() if int(pairs.problem[row]) in known.errors]
+    if not told:
+        return None
+    row = max(told, key=lambda each: (comparison.is_output[each], comparison.score[each]))
+    errors = known.errors[int(pairs.problem[row])]
+    with np.errstate(invalid="ignore"):
+        # Beyond the tolerance is beyond rounding; the threshold of a finding is for the worst.
+        apart = np.flatnonzero(errors > comparison.limit[row])
+    if not len(apart):
+        return None
+    first, tokens = int(apart[0]), known.tokens
+    count = int((~np.isnan(errors)).sum())
+    return BeginsAtToken(int(tokens.request[first]), int(tokens.position[first]), len(apart), count)

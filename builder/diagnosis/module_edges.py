@@ -1,0 +1,348 @@
+"""What the edges of two programs' modules show: what was fed the same, and where errors jump."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from math import isnan
+
+import numpy as np
+
+from builder.compare.statistics import Bools, Floats
+from builder.diagnosis.facts import Facts
+from builder.flow.feeding import Flow
+from builder.flow.fingerprints import NO_PRINT
+from builder.match.tree import Tree, TreeNode
+from msprobe_core.format import machine_epsilon
+
+# By how much a module takes a difference further apart than it was, or than rounding leaves of what
+# agrees. Of 1,223 modules of sound ports nine in ten stay below 1.8 forward and 2.5 backward: what
+# grows no more has grown over the threshold by rounding, and begins nowhere.
+_GROWN = 3.0
+# None of those modules is above 5 where it puts out more than the tolerance: such a jump tells
+# where a difference began that crosses the threshold later on.
+_JUMPED = 6.0
+# What rounding leaves, in units of epsilon: half formats are summed in float32, and only the result
+# is rounded; sums of float32 round at each step, which the tolerance has a factor of 4 for.
+_HALF, _FULL = 0.5, 4.0
+# A sum hands on the whole of a difference that stands in one of its terms, and rounding hides less
+# than half of one that diverges: a residual leaves more than this, another way to the same result
+# leaves rounding.
+_HANDED_ON = 0.5
+# So many values are followed from a module to what reads it behind calls without a partner.
+_FURTHER_ON = 200
+
+
+class ModuleEdges:
+    """The edges of a comparison's matched nodes; `flow` is that of the problem run.
+
+    `apart` are the nodes that diverge at an edge, in order.
+    """
+
+    def __init__(self, facts: Facts, flow: Flow) -> None:
+        self.facts = facts
+        self.matching = matching = facts.comparison.matching
+        self._flow = flow
+        self.nodes = [
+            n for n in matching.problem.in_order if n in matching.partner and n.kind != "root"
+        ]
+        self.apart = [node for node in self.nodes if self.diverging(node)]
+
+    def diverging(self, node: TreeNode) -> list[int]:
+        """The rows of a node's inputs and outputs that diverge."""
+        rows = self.facts.divergent(node)
+        return [*rows.inputs, *rows.outputs]
+
+    def made(self, node: TreeNode) -> list[int]:
+        """The rows of what a node puts out."""
+        paired = self.facts.paired
+        return [row for row in paired.rows(node) if paired.is_output[row]]
+
+    def tensors_read(self, node: TreeNode) -> list[int]:
+        """The rows of the tensors that a node is given and that were compared."""
+        facts, error = self.facts, self.facts.comparison.error
+        read, keys = facts.paired.read(node), facts.comparison.keys
+        return [r for r in read if not isnan(error[r]) and not keys[r].startswith("parameters.")]
+
+    # --- what a module was fed --------------------------------------------------------------------
+
+    def innermost_fed_alike(self, node: TreeNode) -> TreeNode | None:
+        """The node, or the nearest module around it, that was fed the same."""
+        for around in (node, *above(node)):
+            is_matched = around in self.matching.partner
+            if self.is_fed_alike(around) if is_matched else self._reads_what_agrees(around):
+                return around
+        return None
+
+    def is_fed_alike(self, node: TreeNode) -> bool:
+        """Whether all that a node reads agrees, and something of it was compared.
+
+        Elements in another order are not the same to a module, unless its weights moved with them,
+        which nothing recorded tells.
+        """
+        read = self.tensors_read(node)
+        moved, paired = self.matching.moved, self.facts.paired
+        if not read or self.facts.divergent(node).inputs:
+            return False
+        return not any(paired.value_pair(row)[0] in moved for row in read)
+
+    def _reads_what_agrees(self, node: TreeNode) -> bool:
+        """Whether a module without a partner reads values that are equal to ones that agree."""
+        if node.kind != "module":
+            return False
+        values, numbers = self.matching.problem.dump.values, self._flow.prints.numbers
+        read = [
+            index
+            for index in range(*node.values)
+            if values.keys[index].startswith("input")
+            and machine_epsilon(values.records[index].dtype or "") is not None
+        ]
+        return bool(read) and all(numbers[index] in self._agreeing for index in read)
+
+    @cached_property
+    def _agreeing(self) -> frozenset[int]:
+        """The fingerprints of the problem's values that were compared and agree."""
+        comparison, numbers = self.facts.comparison, self._flow.prints.numbers
+        known = ~np.isnan(comparison.error) & ~self.facts.is_divergent
+        values = comparison.pairs.problem[known].tolist()
+        return frozenset(numbers[index] for index in values if index >= 0) - {NO_PRINT}
+
+    # --- how errors grow --------------------------------------------------------------------------
+
+    def grows_in(self, begins: TreeNode | None, shown: TreeNode) -> bool:
+        """Whether what diverges at a node is further apart than all that a module had before.
+
+        Where none is known to be fed the same: than all that the pass had.
+        """
+        apart: float = max(float(self.facts.comparison.error[r]) for r in self.diverging(shown))
+        if begins is None:
+            return apart > _GROWN * self._before(shown)
+        # Several modules may stand between the edge of one and what shows inside it.
+        factor = _GROWN if begins is shown else _JUMPED
+        return apart > factor * self.noise(begins, shown)
+
+    def _before(self, node: TreeNode) -> float:
+        """How far apart rounding has taken what ran before a node in its pass."""
+        in_pass = self._rounded[: node.exec_order][
+            self._backward[: node.exec_order] == (node.direction == "backward")
+        ]
+        return max(float(in_pass.max(initial=0.0)), float(self._formats[node.exec_order]))
+
+    def jumped_before(self, late: TreeNode) -> TreeNode | None:
+        """Where an error jumped most which rounding may have grown over the threshold later on."""
+        earlier = [each for each in self._jumps if each[1].exec_order < late.exec_order]
+        return max(earlier, key=lambda each: each[0], default=(0.0, None))[1]
+
+    @cached_property
+    def _jumps(self) -> list[tuple[float, TreeNode]]:
+        comparison = self.facts.comparison
+        found = []
+        for node in self.nodes:
+            made = [row for row in self.made(node) if comparison.score[row] > 0]
+            if node.kind != "module" or not made or not self.is_fed_alike(node):
+                continue
+            jump = max(float(comparison.error[row]) for row in made) / self.noise(node)
+            if jump > _JUMPED and not self.heals(node):
+                found.append((jump, node))
+        return found
+
+    def noise(self, node: TreeNode, until: TreeNode | None = None) -> float:
+        """How far apart rounding has taken what a module reads and makes, up to a node in it."""
+        begin, end = self._flow.begins[node.exec_order], (until or node).exec_order
+        error, is_matched = self.facts.comparison.error, node in self.matching.partner
+        read = [float(error[r]) for r in self.tensors_read(node)] if is_matched else []
+        formats = self._formats[begin : node.exec_order + 1]
+        inside: list[float] = self._rounded[begin:end].tolist()
+        return max([*read, *inside, float(formats.max())])
+
+    @cached_property
+    def _rounded(self) -> Floats:
+        """The largest error of each node's values that do not diverge."""
+        comparison, facts = self.facts.comparison, self.facts
+        worst: Floats = np.zeros(len(self.matching.problem.in_order))
+        known = ~np.isnan(comparison.error) & ~facts.is_divergent
+        np.maximum.at(worst, comparison.pairs.node[known], comparison.error[known])
+        return worst
+
+    @cached_property
+    def _backward(self) -> Bools:
+        """Which nodes are of the backward pass."""
+        return np.array([n.direction == "backward" for n in self.matching.problem.in_order])
+
+    @cached_property
+    def _formats(self) -> Floats:
+        """What rounding leaves of each node's values, by the coarsest of their formats."""
+        values = self.matching.problem.dump.values
+        left = [_rounding(record.dtype) for record in values.records]
+        coarsest = [max(left[slice(*n.values)], default=0.0) for n in self._flow.tree.in_order]
+        return np.asarray(np.maximum(np.array(coarsest), _rounding("float32")))
+
+    def heals(self, node: TreeNode) -> bool:
+        """Whether what differs at a node is another way to the same result.
+
+        So it is where the node puts out what agrees; where all that reads it further on does, as
+        with a factor that one program has inside a module and the other behind it; and where the
+        module around it does. Not where a difference is handed on beside larger numbers, as a
+        residual does: then it is as far apart as the node's, by its norm, however near in relation
+        to the whole. A module of which some outputs have no partner proves nothing, and the one
+        around it is asked.
+        """
+        divergent, error = self.facts.divergent, self.facts.comparison.error
+        apart = self._distance(divergent(node).outputs or divergent(node).inputs)
+        before = self._read_before(node)
+        if not divergent(node).outputs and self._vanishes(self.made(node), apart, before):
+            return True
+        if self._vanishes(self._read_further_on(node), apart, before):
+            return True
+        for around in above(node):
+            rows = self.made(around) if around in self.matching.partner else []
+            if rows and not any(isnan(error[row]) for row in rows):
+                return self._vanishes(rows, apart, self._read_before(around))
+        return False
+
+    def _read_before(self, node: TreeNode) -> float:
+        """How far apart what a node reads is where it agrees, at least as rounding leaves it."""
+        facts = self.facts
+        read = [row for row in self.tensors_read(node) if not facts.is_divergent[row]]
+        errors = [float(facts.comparison.error[row]) for row in read]
+        return max([*errors, float(self._formats[node.exec_order])])
+
+    def _vanishes(self, rows: list[int], apart: float, before: float) -> bool:
+        """Whether rows were compared, agree, and hand on less than half of a difference.
+
+        What is left may be what rounding makes of what was `before`: a norm brings differences
+        nearer, and takes none away. Of elements in another order statistics alone are known, which
+        rounding leaves nearer than elements.
+        """
+        if not rows or any(isnan(self.facts.comparison.error[row]) for row in rows):
+            return False
+        if self._distance(rows) > _HANDED_ON * apart:
+            return False
+        return all(
+            float(self.facts.comparison.error[row]) <= self._left(row) * before
+            and not self.facts.is_divergent[row]
+            for row in rows
+        )
+
+    def _left(self, row: int) -> float:
+        is_unseen = self.has_sketches and self.facts.paired.ours[row].sketch is None
+        return 1.0 if is_unseen else _JUMPED
+
+    def _read_further_on(self, node: TreeNode) -> list[int]:
+        """The rows of what matched nodes read of a node's outputs, through calls without a partner.
+
+        What is read inside another matched module shows at that module's own edge. Nothing where a
+        way ends in a call whose result nobody reads, for it may be what the run puts out; nor where
+        it is long.
+        """
+        around = {node, *above(node)}
+        if not any(self._readers.get(self._same(index)) for index in self._put_out(node)):
+            return self._first_new_after(node)
+        waiting = self._put_out(node)
+        seen, rows = set(waiting), list[int]()
+        while waiting and len(seen) < _FURTHER_ON:
+            readers = self._readers.get(self._same(waiting.pop()), [])
+            if not readers:
+                return []
+            for reader, value in readers:
+                if (row := self._rows_of.get(value)) is not None:
+                    rows.append(row)
+                elif reader.kind == "api" and self._inner_edge(reader) in around:
+                    made = set(_outputs(reader, self._flow.tree)) - seen
+                    seen |= made
+                    waiting += made
+        return [] if waiting else rows
+
+    def _put_out(self, node: TreeNode) -> list[int]:
+        return [index for row in self.made(node) if (index := self._row_value[row]) >= 0]
+
+    def _first_new_after(self, node: TreeNode) -> list[int]:
+        """Where no reader was recorded: what a later node reads first that none had before.
+
+        Modules alone are recorded, and what stands between them made it, of the node's output too.
+        """
+        start, numbers = self._at[node] + 1, self._flow.prints.numbers
+        for later in self.nodes[start : start + _FURTHER_ON]:
+            if self._flow.begins[later.exec_order] <= node.exec_order:
+                continue  # it stands around the node
+            read = self.tensors_read(later)
+            seen = [self._first_seen[numbers[self._row_value[row]]] for row in read]
+            if any(order > node.exec_order for order in seen):
+                return read
+        return []
+
+    @cached_property
+    def _first_seen(self) -> dict[int, int]:
+        """When each fingerprint was seen first: as what a node put out, or as it began with it."""
+        flow, found = self._flow, dict[int, int]()
+        keys, owners = flow.tree.dump.values.keys, flow.owners.tolist()
+        begins = flow.begins.tolist()
+        for index, owner in enumerate(owners):
+            order = owner if keys[index].startswith("output") else begins[owner]
+            number = flow.prints.numbers[index]
+            found[number] = min(found.get(number, order), order)
+        return found
+
+    @cached_property
+    def _at(self) -> dict[TreeNode, int]:
+        return {node: place for place, node in enumerate(self.nodes)}
+
+    def _inner_edge(self, node: TreeNode) -> TreeNode:
+        """The innermost matched node around a node."""
+        return next(each for each in above(node) if each in self.matching.partner)
+
+    @cached_property
+    def _row_value(self) -> list[int]:
+        return list(self.facts.comparison.pairs.problem.tolist())
+
+    @cached_property
+    def _rows_of(self) -> dict[int, int]:
+        """The row of each of the problem's values that was compared."""
+        error = self.facts.comparison.error.tolist()
+        return {
+            value: row
+            for row, value in enumerate(self._row_value)
+            if value >= 0 and not isnan(error[row])
+        }
+
+    @cached_property
+    def _readers(self) -> dict[tuple[int, int], list[tuple[TreeNode, int]]]:
+        """Which nodes read each value that was put out, and as which value of theirs."""
+        flow, found = self._flow, defaultdict[tuple[int, int], list[tuple[TreeNode, int]]](list)
+        cells = zip(flow.output.tolist(), flow.consumer.tolist(), flow.value.tolist(), strict=True)
+        for output, consumer, value in cells:
+            if output >= 0:
+                found[self._same(output)].append((flow.tree.in_order[consumer], value))
+        return found
+
+    def _same(self, value: int) -> tuple[int, int]:
+        """What a value has in common with the same tensor where a module hands it on."""
+        number = self._flow.prints.numbers[value]
+        return (number, NO_PRINT) if number != NO_PRINT else (NO_PRINT, value)
+
+    @cached_property
+    def has_sketches(self) -> bool:
+        """Whether elements were seen, by sketches, and not statistics alone."""
+        return any(record.sketch for record in self.matching.problem.dump.values.records)
+
+    def _distance(self, rows: list[int]) -> float:
+        return max((float(self.facts.comparison.distance[row]) for row in rows), default=0.0)
+
+
+def _rounding(dtype: str | None) -> float:
+    epsilon = machine_epsilon(dtype or "") or 0.0
+    return epsilon * (_HALF if epsilon > (machine_epsilon("float32") or 0.0) else _FULL)
+
+
+def _outputs(node: TreeNode, tree: Tree) -> Iterator[int]:
+    keys = tree.dump.values.keys
+    return (index for index in range(*node.values) if keys[index].startswith("output"))
+
+
+def above(node: TreeNode) -> Iterator[TreeNode]:
+    """The modules around a node, the innermost first."""
+    around = node.parent
+    while around is not None:
+        yield around
+        around = around.parent

@@ -1,0 +1,89 @@
+"""Records one pair: `python -m tests.rollout.run FOLDER PAIR RUN [RUN …]`.
+
+A run is `trainer`, `sound` or the name of a fault of the engine; each has a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from msprobe.pytorch import PrecisionDebugger
+from tests.rollout import engine, trainer
+from tests.rollout.pairs import RolloutPair, sequences
+from tests.rollout.suite import every_pair
+
+TRAINER, SOUND = "trainer", "sound"
+
+
+def _debugger(folder: Path, pair: RolloutPair) -> PrecisionDebugger:
+    folder.mkdir(parents=True)
+    config = folder.with_name(f"{folder.name}.json")
+    rows = pair.task == "statistics"
+    told = {"task": pair.task, "dump_path": str(folder), "level": "mix", "rows": rows}
+    config.write_text(json.dumps(told))
+    return PrecisionDebugger(config_path=str(config))
+
+
+def train(folder: Path, pair: RolloutPair, model: trainer.CausalLM) -> None:
+    """One step over all sequences: forward and backward."""
+    tokens = sequences()
+    batch = (
+        trainer.packed(tokens)
+        if pair.layout == "packed"
+        else trainer.padded(tokens, left=pair.layout == "left")
+    )
+    debugger = _debugger(folder, pair)
+    debugger.start(model=model)
+    logits = model(batch, pair.layout == "sequence first")
+    F.log_softmax(logits.float(), -1).mean().backward()
+    debugger.stop()
+    debugger.step()
+
+
+@torch.no_grad()
+def serve(folder: Path, pair: RolloutPair, model: engine.Engine) -> None:
+    """All forward passes over the same tokens, each as a step unless they are `in_one_step`."""
+    tokens = sequences()
+    cache = engine.empty_cache(len(tokens), model.lm_head.weight.dtype)
+    debugger = _debugger(folder, pair)
+    for number, shares in enumerate(pair.passes):
+        if not number or not pair.in_one_step:
+            debugger.start(model=model)
+        model(engine.fed(tokens, shares), cache, engine.metadata(shares, number))
+        if number == len(pair.passes) - 1 or not pair.in_one_step:
+            debugger.stop()
+            debugger.step()
+
+
+def record(folder: Path, pair: RolloutPair, run: str) -> None:
+    """Record one run."""
+    torch.set_num_threads(1)
+    model = trainer.trainer(pair.is_sparse, pair.dtype)
+    if run == TRAINER:
+        train(folder, pair, model)
+    else:
+        fault = None if run == SOUND else run
+        serve(folder, pair, engine.engine(model, pair.keeps_residual, fault))
+
+
+def main() -> None:
+    """Record what the command line asks for."""
+    root, name, *runs = sys.argv[1:]
+    pair = next(pair for pair in every_pair() if pair.name == name)
+    context = multiprocessing.get_context("fork")
+    for run in runs:
+        process = context.Process(target=record, args=(Path(root) / run, pair, run))
+        process.start()
+        process.join()
+        if process.exitcode:
+            sys.exit(process.exitcode)
+
+
+if __name__ == "__main__":
+    main()
