@@ -268,7 +268,7 @@ def _matched(
         if (partner := matching.partner.get(node)) is not None
         for p, b in _edge(node, partner, (problem, benchmark), weights)
     ]
-    matching.moved = _made_alike(problem, benchmark, rows)
+    matching.moved = made_alike(problem, benchmark, rows)
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
     return matching
@@ -336,7 +336,7 @@ def _size(record: Record) -> int:
     return prod(record.shape or ())
 
 
-def _made_alike(
+def made_alike(
     problem: Tree, benchmark: Tree, rows: Sequence[tuple[int, int, int]]
 ) -> frozenset[int]:
     """Give the problem's values the shapes of their partners; tells those in another order.
