@@ -6,30 +6,47 @@
 >>> builder.open(result.path).findings()
 """
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
-
-from builder.compare.score import Tolerance
-from builder.errors import (
-    BuilderError,
-    DatabaseError,
-    DumpError,
-    ExpressionError,
-    InputError,
-    MappingError,
-    OutputError,
-    UnknownNodeError,
-)
-from builder.run.build import BuildResult, build
-from builder.work.options import BuildOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from builder.compare.score import Tolerance
+    from builder.errors import (
+        BuilderError,
+        DatabaseError,
+        DumpError,
+        ExpressionError,
+        InputError,
+        MappingError,
+        OutputError,
+        UnknownNodeError,
+    )
     from builder.results.reading import Results
     from builder.results.report import Diagnosis, Suspect, diagnose
+    from builder.run.build import BuildResult, build
+    from builder.work.options import BuildOptions
 
-# Readers need SQLAlchemy, which takes longer to load than most of what a build does.
-_OF_READERS = ("Diagnosis", "Suspect", "diagnose")
+# Whoever needs an error or one room of the builder, as each of many processes does, does not wait
+# for all that a build or a reader loads.
+_HOMES = {
+    "BuildOptions": "builder.work.options",
+    "BuildResult": "builder.run.build",
+    "BuilderError": "builder.errors",
+    "DatabaseError": "builder.errors",
+    "Diagnosis": "builder.results.report",
+    "DumpError": "builder.errors",
+    "ExpressionError": "builder.errors",
+    "InputError": "builder.errors",
+    "MappingError": "builder.errors",
+    "OutputError": "builder.errors",
+    "Suspect": "builder.results.report",
+    "Tolerance": "builder.compare.score",
+    "UnknownNodeError": "builder.errors",
+    "build": "builder.run.build",
+    "diagnose": "builder.results.report",
+}
 
 __all__ = [
     "BuildOptions",
@@ -64,14 +81,14 @@ def open(path: "Path | str") -> "Results":
 
 
 def __getattr__(name: str) -> object:
-    """What reads a result file, loaded when it is first asked for."""
-    if name not in _OF_READERS:
+    """What the face lists, loaded when it is first asked for."""
+    if name not in _HOMES:
         raise AttributeError(f"module 'builder' has no attribute {name!r}")
-    from builder.results import report
-
-    return getattr(report, name)
+    member = getattr(_import_module(_HOMES[name]), name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:
     """All names, those that are loaded later among them."""
-    return sorted({*globals(), *_OF_READERS})
+    return sorted({*globals(), *_HOMES})

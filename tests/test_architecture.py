@@ -49,6 +49,22 @@ def test_command_line_loads_no_room_before_a_command_runs() -> None:
     assert _python(code) == "[]"
 
 
+def test_an_error_of_the_builder_loads_no_build() -> None:
+    # Every process that checks, records or monitors needs an error; few of them build.
+    rooms = "('builder.run', 'builder.work', 'builder.compare', 'builder.results', 'numpy')"
+    code = f"import builder.errors, sys; print([m for m in sys.modules if m.startswith({rooms})])"
+    assert _python(code) == "[]"
+
+
+def test_a_process_that_checks_calls_loads_no_compiler() -> None:
+    code = (
+        "import sys; from msprobe.acc_check.worker import Setup, _bench; "
+        "_bench(0, Setup(devices=('cpu',))); "
+        "print(sorted({'torch._dynamo', 'torch._inductor', 'builder.run'} & set(sys.modules)))"
+    )
+    assert _python(code) == "[]"
+
+
 def test_imports_run_one_way() -> None:
     done = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-cache"],

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from builder.errors import OutputError
 from builder.tables.cells import Cell
+from builder.tables.refused_once import RefusedOnce
 from msprobe_core.format.csv_table import CsvTable
 from msprobe_core.format.whole_file import put_in_place
 
@@ -69,16 +71,27 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
     The first sheet goes on, when it is full, as `part_0`, `part_1` and so on, others under their
     names with a number. Raises OutputError when the folder cannot be written.
     """
+    final = Path(f"{stem}.xlsx")
+    partial = _beside(final)
+    with _writing(stem, [partial]):
+        _fill(partial, sheets)
+        put_in_place(partial, final)
+    return final
+
+
+def _fill(path: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> None:
     from xlsxwriter import Workbook
     from xlsxwriter.exceptions import FileCreateError
 
     from builder.tables.plain_sheet import PlainSheet
 
-    final = Path(f"{stem}.xlsx")
-    partial = _beside(final)
-    with _writing(stem, [partial]):
+    with (
+        # Where rows wait: what is full or cannot be written is then the place that is named.
+        TemporaryDirectory(prefix=".rows.", suffix=_PARTIAL, dir=path.parent) as waiting,
+        path.open("wb") as file,
+    ):
         # Rows go to the disk as they come; a name is no link and a text no formula.
-        book = Workbook(str(partial), {"constant_memory": True})
+        book = Workbook(RefusedOnce(file), {"constant_memory": True, "tmpdir": waiting})
         try:
             for number, (name, (header, rows)) in enumerate(sheets.items()):
                 stem_of_parts = name if number else "part"
@@ -92,8 +105,6 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
             book.close()
         except FileCreateError as error:
             raise OSError(*error.args[0].args) from error
-        put_in_place(partial, final)
-    return final
 
 
 def _beside(final: Path) -> Path:

@@ -63,7 +63,19 @@ class Rounding:
     coarse: bool = False
 
 
-class CountTerms(TorchDispatchMode):
+class _Watching(TorchDispatchMode):
+    """A mode that no compiled code runs under.
+
+    torch otherwise wraps what a mode does to keep its compiler out, which loads the compiler: three
+    seconds of each process that checks calls.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+
+class CountTerms(_Watching):
     """Notes name and number of terms of every operator that computes, in order."""
 
     def __init__(self) -> None:
@@ -84,7 +96,7 @@ class CountTerms(TorchDispatchMode):
         return result
 
 
-class RandomRounding(TorchDispatchMode):
+class RandomRounding(_Watching):
     """Perturbs what every operator of a run takes; see the module."""
 
     def __init__(self, rounding: Rounding, given: set[int]) -> None:

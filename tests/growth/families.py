@@ -280,6 +280,17 @@ def one_more(count: int, faulty: bool) -> Calls:
     return Calls(entries, {})
 
 
+def one_name(count: int, faulty: bool) -> Calls:
+    """Calls of one name outside modules, that read nothing of each other and all differ."""
+    entries = {
+        f"Functional.relu.{at}.forward": forward(
+            [tensor(1.0 + at)], [tensor(2.0 + at * (1 + faulty))]
+        )
+        for at in range(count)
+    }
+    return Calls(entries, {})
+
+
 def findings(count: int, faulty: bool) -> Calls:
     """Calls that have nothing to do with each other, every one of them wrong."""
     off = 1.3 if faulty else 1.0
@@ -374,6 +385,7 @@ FAMILIES: tuple[Family, ...] = (
     arguments,
     gradients,
     one_more,
+    one_name,
     findings,
     one_cause,
     silent_chain,

@@ -144,7 +144,7 @@ def test_terminal_gets_a_bar(samples: Path, tmp_path: Path) -> None:
 def long_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Dumps of both sides that take a while to compare."""
     folder = tmp_path_factory.mktemp("long")
-    generate(folder, Size(entries=20_000, ranks=4))
+    generate(folder, Size(entries=5_000, ranks=4))
     return folder
 
 
