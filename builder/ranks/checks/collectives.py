@@ -14,7 +14,7 @@ from builder.operators.table import plain_name
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import RunValues, fingerprint
 from builder.ranks.joining.tolerances import epsilon_of, sum_rounding
-from builder.ranks.placement.evidence import are_copies, is_constant, is_same
+from builder.ranks.placement.copies import are_copies, is_constant, is_same
 from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 Group = tuple[int, ...]

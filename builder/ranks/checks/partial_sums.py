@@ -17,7 +17,7 @@ from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
 from builder.ranks.joining.told import names_of
 from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.layout.names import role_of
-from builder.ranks.placement.evidence import are_apart, norm_of
+from builder.ranks.placement.copies import are_apart, norm_of
 from msprobe_core.format import COMMUNICATION
 
 _PEERS = 3  # the fewest of which two outvote the third

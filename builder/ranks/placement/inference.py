@@ -17,7 +17,7 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import RunValues, fingerprint
 from builder.ranks.layout.names import is_expert
-from builder.ranks.placement.evidence import are_apart, are_copies, is_constant
+from builder.ranks.placement.copies import are_apart, are_copies, is_constant
 from msprobe_core.format import COMMUNICATION, EntryName
 
 # `weight`: a parameter that the ranks have unlike shares of. `rows`: looked up in such a share.
