@@ -15,6 +15,7 @@ from builder.compare.comparison import Comparison
 from builder.diagnosis.blame import Flows, Walked, flows_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.first_tokens import shows_at_few_tokens
 from builder.diagnosis.module_edges import ModuleEdges, above
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.operators.table import has
@@ -154,16 +155,20 @@ class _Walk:
         """Whether calls inside a node picked other elements, though what they ranked agrees.
 
         The scores that are ranked are what a module inside puts out, a router, which agrees; the
-        indices differ all the same.
+        indices differ all the same. Of aligned tokens the indices have no partners: there rounding
+        decides for few, and what is wrong with experts shows at most tokens.
         """
         partner = self._matching.partner.get(node)
-        if partner is None or self._matching.token_errors is not None:
-            return False  # tokens in another order are picked in another order
+        if partner is None:
+            return False
         inside = [n for n in self.edges.apart if n is not node and node in above(n)]
         ours, theirs = (
             _picked(one, tree)
             for one, tree in ((node, self._matching.problem), (partner, self._matching.benchmark))
         )
+        if self._matching.token_errors is not None:
+            few = shows_at_few_tokens(self._facts.comparison, self.edges.made(node))
+            return not inside and bool(ours) and bool(theirs) and few
         return not inside and bool(ours) and len(ours) == len(theirs) and ours != theirs
 
 

@@ -10,6 +10,8 @@ from builder.compare.comparison import Comparison
 from builder.diagnosis.finding import Finding
 from builder.reasons import BeginsAtToken
 
+_HALF = 0.5
+
 
 def say_first_tokens(comparison: Comparison, findings: Sequence[Finding]) -> None:
     """Add to each finding the first token that its node puts out otherwise, or else reads so.
@@ -23,6 +25,18 @@ def say_first_tokens(comparison: Comparison, findings: Sequence[Finding]) -> Non
         said = _first(comparison, finding)
         if said is not None:
             finding.reasons.append(said)
+
+
+def shows_at_few_tokens(comparison: Comparison, rows: Sequence[int]) -> bool:
+    """Whether less than half of all tokens are apart in each of some rows; not where none is."""
+    known = comparison.matching.token_errors
+    assert known is not None
+    shares = [
+        float(np.mean(errors[~np.isnan(errors)] > comparison.limit[row]))
+        for row in rows
+        if (errors := known.errors.get(int(comparison.pairs.problem[row]))) is not None
+    ]
+    return 0 < max(shares, default=0.0) < _HALF
 
 
 def _first(comparison: Comparison, finding: Finding) -> BeginsAtToken | None:

@@ -237,7 +237,9 @@ class ModuleEdges:
         it is long.
         """
         around = {node, *above(node)}
-        waiting = [index for row in self.made(node) if (index := self._row_value[row]) >= 0]
+        if not any(self._readers.get(self._same(index)) for index in self._put_out(node)):
+            return self._first_new_after(node)
+        waiting = self._put_out(node)
         seen, rows = set(waiting), list[int]()
         while waiting and len(seen) < _FURTHER_ON:
             readers = self._readers.get(self._same(waiting.pop()), [])
@@ -251,6 +253,40 @@ class ModuleEdges:
                     seen |= made
                     waiting += made
         return [] if waiting else rows
+
+    def _put_out(self, node: TreeNode) -> list[int]:
+        return [index for row in self.made(node) if (index := self._row_value[row]) >= 0]
+
+    def _first_new_after(self, node: TreeNode) -> list[int]:
+        """Where no reader was recorded: what a later node reads first that none had before.
+
+        Modules alone are recorded, and what stands between them made it, of the node's output too.
+        """
+        start, numbers = self._at[node] + 1, self._flow.prints.numbers
+        for later in self.nodes[start : start + _FURTHER_ON]:
+            if self._flow.begins[later.exec_order] <= node.exec_order:
+                continue  # it stands around the node
+            read = self.tensors_read(later)
+            seen = [self._first_seen[numbers[self._row_value[row]]] for row in read]
+            if any(order > node.exec_order for order in seen):
+                return read
+        return []
+
+    @cached_property
+    def _first_seen(self) -> dict[int, int]:
+        """When each fingerprint was seen first: as what a node put out, or as it began with it."""
+        flow, found = self._flow, dict[int, int]()
+        keys, owners = flow.tree.dump.values.keys, flow.owners.tolist()
+        begins = flow.begins.tolist()
+        for index, owner in enumerate(owners):
+            order = owner if keys[index].startswith("output") else begins[owner]
+            number = flow.prints.numbers[index]
+            found[number] = min(found.get(number, order), order)
+        return found
+
+    @cached_property
+    def _at(self) -> dict[TreeNode, int]:
+        return {node: place for place, node in enumerate(self.nodes)}
 
     def _inner_edge(self, node: TreeNode) -> TreeNode:
         """The innermost matched node around a node."""

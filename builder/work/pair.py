@@ -23,7 +23,11 @@ from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
 from builder.match.frameworks.alike import comparable_parts
 from builder.match.frameworks.recomputation import without_wrappers
-from builder.match.implementations.matching import Correspondence, match_implementations
+from builder.match.implementations.matching import (
+    Correspondence,
+    are_unlike_calls,
+    match_implementations,
+)
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.passing_places import place_passing
 from builder.match.places import give_places
@@ -259,7 +263,7 @@ def _programs(
     """How two programs of one model correspond, where names say too little or a user says so."""
     if options.same == "program" or _is_told(options, instructions):
         return None
-    if options.same is None and are_versions(matching):
+    if options.same is None and are_versions(matching) and not are_unlike_calls(matching):
         return None
     return match_implementations(matching.problem, matching.benchmark)
 

@@ -1,4 +1,4 @@
-"""An encoder whose port lays it out otherwise: axes, containers, factors, masks and norms' weights."""
+"""An encoder whose port lays it out otherwise: axes, containers, factors, masks, norms."""
 
 from __future__ import annotations
 

@@ -38,10 +38,12 @@ class Answer:
         return any(_is_of(name, self.wanted or "") for name in self.named[:3])
 
 
-def answers(port: Port, dtype: str, runs: Sequence[str], root: Path) -> Iterator[Answer]:
+def answers(
+    port: Port, dtype: str, runs: Sequence[str], root: Path, level: str = "mix"
+) -> Iterator[Answer]:
     """The answers on some runs of a port: `sound`, or faults by their names."""
     folder = root / f"{port.name}-{dtype}"
-    command = [sys.executable, "-m", "tests.ports.run", str(folder), port.name, dtype]
+    command = [sys.executable, "-m", "tests.ports.run", str(folder), port.name, dtype, level]
     subprocess.run([*command, ORIGINAL, *runs], check=True, capture_output=True)
     for run in runs:
         output = root / "compared" / f"{port.name}-{dtype}-{run}"

@@ -1,5 +1,7 @@
 """Ports are compared where their modules correspond: sound ones are silent, faults are named."""
 
+import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,3 +60,26 @@ def test_the_pair_says_what_it_is_compared_by(
     assert 0 < told[0].found <= told[0].weights
     assert told[0].modules > 3
     assert builder.diagnose(result.path).refusal is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "where"),
+    [
+        (SOUND, None),
+        ("scale", decoder.FusedAttention),
+        ("another activation", decoder.FusedFeedForward),
+    ],
+)
+def test_calls_alone_are_compared_where_they_read_the_same_weights(
+    fault: str, where: type | None, tmp_path: Path
+) -> None:
+    list(answers(decoder.PORT, "float32", (SOUND,) if where is None else (fault,), tmp_path, "L1"))
+    folder = tmp_path / "decoder-float32"
+    found = builder.build(folder / fault, folder / ORIGINAL, tmp_path / "compared").findings
+    if where is None:
+        assert list(found) == []
+        return
+    line = re.search(r"line (\d+), in forward", found[0].line or "")
+    assert line is not None
+    source, start = inspect.getsourcelines(where)
+    assert start < int(line.group(1)) < start + len(source)

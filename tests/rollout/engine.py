@@ -132,6 +132,8 @@ class FusedMoE(nn.Module):
         chosen, picked = self.gate(x).float().topk(PICKED, -1)
         if self.fault == "routing not replayed":
             picked = (picked + 1) % EXPERTS
+        if self.fault == "one token routed otherwise" and len(x) > PICKED:
+            picked[-1] = (picked[-1] + 1) % EXPERTS
         shares = chosen.softmax(-1)
         if self.fault == "shares not normalised":
             shares = self.gate(x).float().softmax(-1).gather(-1, picked)

@@ -55,13 +55,14 @@ class RolloutPair:
     in_one_step: bool = False
     is_sparse: bool = False
     task: Literal["statistics", "tensor"] = "tensor"
+    lines: tuple[int, ...] = ()  # of the later pairs: the requests of the engine's batch
     faults: Mapping[str, tuple[str, str]] = field(default_factory=lambda: FAULTS)
 
 
-def sequences() -> list[list[int]]:
+def sequences(vocabulary: int = VOCABULARY) -> list[list[int]]:
     """The prompts and answers of all requests; the first two share the beginning of theirs."""
     torch.manual_seed(5)
-    drawn = [torch.randint(1, VOCABULARY, (length,)).tolist() for length in WHOLE]
+    drawn = [torch.randint(1, vocabulary, (length,)).tolist() for length in WHOLE]
     drawn[1][:3] = drawn[0][:3]
     return drawn
 

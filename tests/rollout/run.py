@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from msprobe.pytorch import PrecisionDebugger
-from tests.rollout import engine, trainer
+from tests.rollout import engine, generating, later, trainer
 from tests.rollout.pairs import RolloutPair, sequences
 from tests.rollout.suite import every_pair
 
@@ -30,9 +30,9 @@ def _debugger(folder: Path, pair: RolloutPair) -> PrecisionDebugger:
     return PrecisionDebugger(config_path=str(config))
 
 
-def train(folder: Path, pair: RolloutPair, model: trainer.CausalLM) -> None:
+def train(folder: Path, pair: RolloutPair, model: trainer.CausalLM | later.MegatronGPT) -> None:
     """One step over all sequences: forward and backward."""
-    tokens = sequences()
+    tokens = sequences(later.VOCABULARY if pair.lines else trainer.VOCABULARY)
     batch = (
         trainer.packed(tokens)
         if pair.layout == "packed"
@@ -61,14 +61,33 @@ def serve(folder: Path, pair: RolloutPair, model: engine.Engine) -> None:
             debugger.step()
 
 
+def generate(folder: Path, pair: RolloutPair, model: later.Generator) -> None:
+    """All forward passes of a batch of lines, each as a step."""
+    past: later.Past | None = None
+    debugger = _debugger(folder, pair)
+    for fed, is_token in generating.passes(sequences(later.VOCABULARY), pair.lines):
+        past = past or later.Past({}, {}, is_token)
+        debugger.start(model=model)
+        generating.generate(model, fed, is_token, past)
+        debugger.stop()
+        debugger.step()
+
+
 def record(folder: Path, pair: RolloutPair, run: str) -> None:
     """Record one run."""
     torch.set_num_threads(1)
+    fault = None if run == SOUND else run
+    if pair.lines:
+        original = later.trainer(pair.dtype)
+        if run == TRAINER:
+            train(folder, pair, original)
+        else:
+            generate(folder, pair, later.engine(original, fault))
+        return
     model = trainer.trainer(pair.is_sparse, pair.dtype)
     if run == TRAINER:
         train(folder, pair, model)
     else:
-        fault = None if run == SOUND else run
         serve(folder, pair, engine.engine(model, pair.keeps_residual, fault))
 
 

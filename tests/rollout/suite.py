@@ -8,16 +8,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 import builder
 from builder.reasons import BeginsAtToken, TokensAligned
-from tests.rollout.pairs import PAIRS, RolloutPair
+from tests.rollout import later
+from tests.rollout.pairs import BF16, PAIRS, PROMPTS, RolloutPair
 
+LATER = (
+    RolloutPair(
+        "generate", "sequence first", (), torch.float32, lines=(0, 1, 2, 3), faults=later.FAULTS
+    ),
+    RolloutPair("generate-right", "right", (), BF16, lines=(1, 0), faults=later.FAULTS),
+    RolloutPair(
+        "generate-rows", "packed", (), lines=(3, 2, 1), task="statistics", faults=later.FAULTS
+    ),
+)
 Token = tuple[int, int]  # request and position
 
 
 def every_pair() -> tuple[RolloutPair, ...]:
     """All pairs of the suite."""
-    return PAIRS
+    return (*PAIRS, *LATER)
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,16 @@ def answers(pair: RolloutPair, runs: Sequence[str], root: Path) -> Iterator[Answ
 
 def _first_token(pair: RolloutPair, which: str) -> Token:
     """The first token in the order of the engine that a fault reaches."""
+    if pair.lines:
+        longest = max(PROMPTS[request] for request in pair.lines)
+        short = next(request for request in pair.lines if PROMPTS[request] < longest)
+        first = pair.lines[0]
+        return {
+            "first": (first, 0),
+            "second": (first, 1),
+            "padded": (short, 0),
+            "decoded": (first, PROMPTS[first]),
+        }[which]
     for shares in pair.passes:
         decodes = all(stop - start == 1 and start > 0 for _, start, stop in shares)
         for request, start, stop in shares:

@@ -1,6 +1,7 @@
 """Trainer and engine compare token by token: sound ones are silent, faults and tokens are named."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,13 @@ import pytest
 import builder
 from builder.reasons import OnlyIn, TokensAligned
 from builder.work.options import BuildOptions
-from tests.rollout.pairs import PAIRS
+from tests.rollout.pairs import FEED_FORWARD, PAIRS
 from tests.rollout.suite import Answer, answers
 
 BY_NAME = {pair.name: pair for pair in PAIRS}
 SAMPLES = [
     ("right-other-order", ("another activation", "cache overwritten")),
     ("packed-chunked", ("epsilon", "superfluous rotation")),
-    ("left-two-batches", ("positions off in decode", "scale forgotten")),
 ]
 
 
@@ -51,6 +51,14 @@ def test_either_run_may_be_the_problem(sampled: tuple[Path, list[Answer]], tmp_p
     assert not any(isinstance(note, OnlyIn) for note in result.summary)
     assert result.findings
     assert not builder.build(folder / "trainer", folder / "sound", tmp_path).findings
+
+
+def test_a_router_that_rounding_decides_for_few_tokens_is_no_beginning(tmp_path: Path) -> None:
+    run = "one token routed otherwise"
+    pair = replace(BY_NAME["experts-left"], faults={run: (FEED_FORWARD, "first")})
+    (answer,) = answers(pair, (run,), tmp_path)
+    assert answer.aligned is not None
+    assert answer.named == ()
 
 
 def test_tokens_are_left_alone_where_a_user_says_so(

@@ -6,10 +6,12 @@ an edge pair by size: a port may keep them in another shape, or in another order
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
+from pathlib import PurePosixPath
 
 import msgspec
 import numpy as np
@@ -17,9 +19,16 @@ import numpy as np
 from builder.dump.sketch_numbers import projected_norms, sketches_of
 from builder.dump.values import Record
 from builder.match.implementations.modules import pair_modules, unpaired_in
-from builder.match.implementations.parameters import Parameter, numbers_of, parameters_of
+from builder.match.implementations.parameters import (
+    Parameter,
+    call_path,
+    has_modules,
+    numbers_of,
+    parameters_of,
+)
 from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights
 from builder.match.nodes import Matching
+from builder.match.shared_calls import ENOUGH_SHARED
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS, ValuePairs
 from builder.reasons import TwoImplementations
@@ -30,6 +39,8 @@ _FOUND = 0.5
 # Numbers that are the same to 1e-5 leave elements that far apart, by the norm, where none moved;
 # moved at random they are √2 apart. Between them the value is free.
 _MOVED = 0.1
+# What is left of a value whose elements stand in another order: its statistics.
+_UNSEEN: dict[str, None] = {"sketch": None, "md5": None, "data_name": None}
 
 
 _Calls = dict[str, list[TreeNode]]
@@ -48,11 +59,12 @@ class Correspondence:
         by_value = [pair for pair in self.weights if pair.relation != "differs"]
         found = min(_count(by_value, 0), _count(by_value, 1))
         fused = sum(pair.relation in ("joined", "split") for pair in by_value)
-        nodes = self.matching.problem.in_order
+        kind = "module" if has_modules(self.matching.problem) else "api"
         modules = {
-            node.entry.path
-            for node in nodes
-            if node.kind == "module" and node.entry is not None and node in self.matching.partner
+            node.entry.path if kind == "module" else node.name
+            for node in self.matching.problem.in_order
+            if node.kind == kind and node.direction == "forward" and node.entry is not None
+            if node in self.matching.partner
         }
         return TwoImplementations(found, self.recorded, fused, len(modules))
 
@@ -107,6 +119,61 @@ def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | No
     return Found(pairs, paths, calls, fewer)
 
 
+def are_unlike_calls(matching: Matching) -> bool:
+    """Whether calls that share their names are those of two programs of one model.
+
+    It is asked where calls alone are recorded, which share names in any two programs. Most weights
+    that are found by value then stand in calls that are no partners; or most calls that are
+    partners are made in other functions.
+    """
+    trees = (matching.problem, matching.benchmark)
+    if any(has_modules(tree) for tree in trees):
+        return False
+    return _are_of_other_code(matching) or _hold_other_weights(matching)
+
+
+_FRAME = re.compile(r'File "?(?P<file>[^",]+)"?, line \d+, in (?P<function>[^,\s]+)')
+
+
+def _are_of_other_code(matching: Matching) -> bool:
+    """Whether most partners are called in other functions of other files."""
+    places = [
+        (_called_in(node, matching.problem), _called_in(partner, matching.benchmark))
+        for node in matching.problem.in_order
+        if node.kind == "api" and (partner := matching.partner.get(node)) is not None
+    ]
+    told = [(ours, theirs) for ours, theirs in places if ours is not None and theirs is not None]
+    return 2 * sum(ours != theirs for ours, theirs in told) > len(told)
+
+
+def _called_in(node: TreeNode, tree: Tree) -> tuple[str, str] | None:
+    """The innermost function outside torch that makes a call, and the file that it stands in."""
+    if node.stack is None:
+        return None
+    for frame in _FRAME.finditer(tree.dump.frames[node.stack]):
+        if "/torch/" not in frame["file"].replace("\\", "/"):
+            return PurePosixPath(frame["file"].replace("\\", "/")).name, frame["function"]
+    return None
+
+
+def _hold_other_weights(matching: Matching) -> bool:
+    """Whether most weights that are found by value stand in calls that are no partners."""
+    trees = (matching.problem, matching.benchmark)
+    ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
+    pairs = pair_weights(ours, theirs)
+    partners = {
+        call_path(node): call_path(matching.partner[node])
+        for node in matching.problem.in_order
+        if node.direction == "forward" and node in matching.partner
+    }
+    elsewhere = [
+        pair
+        for pair in pairs
+        if any(partners.get(p.module) != b.module for p in pair.problem for b in pair.benchmark)
+    ]
+    return len(elsewhere) > (1 - ENOUGH_SHARED) * len(pairs) > 0
+
+
 def _count(pairs: Sequence[WeightPair], side: int) -> int:
     return sum(len((pair.problem, pair.benchmark)[side]) for pair in pairs)
 
@@ -132,8 +199,11 @@ def _differing(
 
 
 def _modules(tree: Tree) -> _Calls:
-    """The forward calls of each module by its path, in their order."""
+    """The forward calls of each module by its path, in their order; without any, of each call."""
     found: _Calls = defaultdict(list)
+    if not has_modules(tree):
+        calls = [n for n in tree.in_order if n.kind == "api" and n.direction == "forward"]
+        return {call_path(node): [node] for node in calls}
     for node in tree.in_order:
         if node.kind == "module" and node.entry is not None and node.direction == "forward":
             found[node.entry.path].append(node)
@@ -163,10 +233,15 @@ def _outside_in_turn(trees: tuple[Tree, Tree]) -> Iterator[tuple[TreeNode, TreeN
 
 
 def _outside(tree: Tree) -> _Calls:
-    """The calls outside all modules, by name: the loss."""
+    """The calls outside all modules, by name: the loss. Where calls alone are recorded: those that
+    put out one number, as a loss does.
+    """
     found: _Calls = defaultdict(list)
+    is_among_modules = has_modules(tree)
     for node in tree.root.children:
-        if node.call and node.direction == "forward":
+        if not node.call or node.direction != "forward":
+            continue
+        if is_among_modules or _put_out(node, tree) == 1:
             found[node.call].append(node)
     return found
 
@@ -193,7 +268,7 @@ def _matched(
         if (partner := matching.partner.get(node)) is not None
         for p, b in _edge(node, partner, (problem, benchmark), weights)
     ]
-    matching.moved = _made_alike(problem, benchmark, rows)
+    matching.moved = made_alike(problem, benchmark, rows)
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
     return matching
@@ -261,7 +336,7 @@ def _size(record: Record) -> int:
     return prod(record.shape or ())
 
 
-def _made_alike(
+def made_alike(
     problem: Tree, benchmark: Tree, rows: Sequence[tuple[int, int, int]]
 ) -> frozenset[int]:
     """Give the problem's values the shapes of their partners; tells those in another order.
@@ -299,8 +374,8 @@ def _moved(
         has_turned = _axes_turned(one.shape or (), other.shape or ())
         may_move = node in owners or has_turned or one.shape != other.shape
         if share > _MOVED and _are_of_the_same(one, other, may_move=may_move):
-            ours[p] = msgspec.structs.replace(one, shape=other.shape, sketch=None, md5=None)
-            theirs[b] = msgspec.structs.replace(other, sketch=None, md5=None)
+            ours[p] = msgspec.structs.replace(one, shape=other.shape, **_UNSEEN)
+            theirs[b] = msgspec.structs.replace(other, **_UNSEEN)
             if not has_turned:
                 yield p
         elif one.shape != other.shape:

@@ -13,7 +13,7 @@ from math import isfinite, prod, sqrt
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.match.joined_records import joined_statistics
-from builder.match.tree import Tree
+from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import machine_epsilon
 
 _ROLE = "parameters."
@@ -120,7 +120,15 @@ def joined_numbers(parameters: Sequence[Parameter], records: Sequence[Record]) -
     return Numbers(size, largest, smallest, mean, norm, epsilon)
 
 
+def has_modules(tree: Tree) -> bool:
+    """Whether a run recorded its modules, and not calls alone."""
+    return any(node.kind == "module" for node in tree.in_order)
+
+
 def _recorded(tree: Tree) -> Iterator[Parameter]:
+    if not has_modules(tree):
+        yield from _read_by_calls(tree)
+        return
     values = tree.dump.values
     for node in sorted(tree.in_order, key=lambda each: each.began):
         entry = node.entry
@@ -131,3 +139,26 @@ def _recorded(tree: Tree) -> Iterator[Parameter]:
             if key.startswith(_ROLE) and (numbers := numbers_of(record)) is not None:
                 name = key.removeprefix(_ROLE)
                 yield Parameter(entry.path, name, index, record.shape or (), numbers)
+
+
+def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
+    """Where calls alone are recorded: what no call made and a gradient is asked for.
+
+    A run without gradients asks for none; there it is what stands behind a call's first argument.
+    """
+    values = tree.dump.values
+    for node in sorted(tree.in_order, key=lambda each: each.began):
+        if node.kind != "api" or node.direction != "forward":
+            continue
+        for place, index in enumerate(range(*node.values)):
+            key, record = values.keys[index], values.records[index]
+            is_made = record.source is not None or record.through is not None
+            if not key.startswith("input") or is_made or not (record.requires_grad or place):
+                continue
+            if (numbers := numbers_of(record)) is not None and numbers.size > 1:
+                yield Parameter(call_path(node), key, index, record.shape or (), numbers)
+
+
+def call_path(node: TreeNode) -> str:
+    """The name of a call without its direction, which stands for a module's path."""
+    return node.name.rpartition(".")[0]

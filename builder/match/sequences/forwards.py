@@ -49,28 +49,47 @@ class Pass:
         return None
 
 
+_Calls = dict[str, list[TreeNode]]
+
+
 def passes_of(trees: Sequence[Tree]) -> list[Pass]:
     """The forward passes of a run, in order; none where nothing tells what it was fed."""
-    passes = [each for tree in trees for each in _passes(tree)]
-    return _with_positions(passes)
+    calls = [(tree, _forward_calls(tree)) for tree in trees]
+    embedding = next((path for tree, each in calls if (path := _embedding(each, tree))), None)
+    if embedding is None:
+        return []
+    return _with_positions([p for tree, each in calls for p in _passes(tree, each, embedding)])
 
 
-def _passes(tree: Tree) -> Iterator[Pass]:
-    """A dump's passes: as many as its embedding was called, with ids that were recorded."""
-    calls: dict[str, list[TreeNode]] = defaultdict(list)
+def _forward_calls(tree: Tree) -> _Calls:
+    """The forward calls of each module by its path, in their order, but for recomputed ones."""
+    calls: _Calls = defaultdict(list)
     for node in sorted(tree.in_order, key=lambda each: each.began):
         is_call = node.kind == "module" and node.direction == "forward" and not node.recomputed
         if is_call and node.entry is not None:
             calls[node.entry.path].append(node)
-    embedding = next((nodes for nodes in calls.values() if _embeds(nodes[0], tree)), [])
-    for number, node in enumerate(embedding):
+    return calls
+
+
+def _passes(tree: Tree, calls: _Calls, embedding: str) -> Iterator[Pass]:
+    """A dump's passes: as many as its embedding was called, with ids that were recorded."""
+    fed_by = calls.get(embedding, [])
+    for number, node in enumerate(fed_by):
         found = _fed(node, tree)
         if found is None:
             continue
         belonging = {
-            path: nodes[number] for path, nodes in calls.items() if len(nodes) == len(embedding)
+            path: nodes[number] for path, nodes in calls.items() if len(nodes) == len(fed_by)
         }
         yield Pass(tree, Forward(*found), belonging)
+
+
+def _embedding(calls: _Calls, tree: Tree) -> str | None:
+    """The path of the module that embeds ids; one that embeds positions counts from 0 on."""
+    found = [path for path, nodes in calls.items() if _embeds(nodes[0], tree)]
+    fed = [_fed(calls[path][0], tree) for path in found]
+    of_ids = (path for path, told in zip(found, fed) if told and not _counts(told[0]))
+    return next(of_ids, found[0] if found else None)
 
 
 def _embeds(node: TreeNode, tree: Tree) -> bool:

@@ -70,7 +70,7 @@ class _Strand:
 
     `starts` are where its first token may be: behind padding, or anywhere in a packed line;
     `doubtful` are further ones, for where nothing fits those. The first `padding` ids are none of
-    its tokens, and from `stop` on all may be padding.
+    its tokens; it has `stop` of them, padding behind them left out.
     """
 
     ids: Integers
@@ -120,34 +120,45 @@ def _strands(number: int, forward: Forward) -> Iterator[_Strand]:
     lines = forward.lines()
     if not forward.is_padded and forward.positions is not None:
         lines = list(_runs(forward.positions))
-    lengths = [_ends_padded(forward.ids[line.start : line.stop]) for line in lines]
-    is_behind = all(front < 2 for front, _ in lengths) and any(back > 1 for _, back in lengths)
+    padding = _Padding(forward, lines) if forward.is_padded else None
     for line in lines:
         ids = forward.ids[line.start : line.stop]
         rows = [(number, row) for row in line]
-        if forward.is_padded:
-            yield _padded_strand(ids, rows, is_behind)
+        if padding is not None:
+            yield padding.strand(ids, rows)
         else:
             starts = [0] if forward.positions is not None else list(range(len(ids)))
             yield _Strand(ids, rows, starts, stop=len(ids))
 
 
-def _ends_padded(ids: Integers) -> tuple[int, int]:
-    """How many equal ids a line begins and ends with."""
-    return _behind_padding(ids)[-1], _behind_padding(ids[::-1])[-1]
+class _Padding:
+    """Where a batch has its padding, and which id that is: the one that is repeated most there."""
 
+    def __init__(self, forward: Forward, lines: list[range]) -> None:
+        ids = [forward.ids[line.start : line.stop] for line in lines]
+        front, self._front_id = max((_repeated(line), int(line[0])) for line in ids)
+        back, self._back_id = max((_repeated(line[::-1]), int(line[-1])) for line in ids)
+        self._is_in_front = front > 1
+        self._is_behind = back > 1 and not self._is_in_front
 
-def _padded_strand(ids: Integers, rows: list[Row], is_behind: bool) -> _Strand:
-    """A line of a batch: equal ids in front are padding, a single one may be a token or not.
-
-    `is_behind` where the batch has its padding behind the tokens.
-    """
-    front, back = _ends_padded(ids)
-    if front > 1:  # the first token may be the id that also pads
+    def strand(self, ids: Integers, rows: list[Row]) -> _Strand:
+        """A line as a sequence. Where one id alone may be padding, it is doubtful."""
+        if self._is_behind:
+            # Nobody feeds an engine what follows the last token, so one that pads is not missed.
+            stop = len(ids) - (_repeated(ids[::-1]) if ids[-1] == self._back_id else 0)
+            return _Strand(ids[:stop], rows[:stop], [0], stop=stop)
+        front = _repeated(ids)
+        if not self._is_in_front:
+            return _Strand(ids, rows, [0], [front], stop=len(ids))
+        if ids[0] != self._front_id:
+            return _Strand(ids, rows, [0], stop=len(ids))
+        # The first token may be the id that also pads.
         return _Strand(ids, rows, [front, front - 1, 0], range(1, front - 1), front, len(ids))
-    return _Strand(
-        ids, rows, [0], [] if is_behind else [front], 0, len(ids) - back if back > 1 else len(ids)
-    )
+
+
+def _repeated(ids: Integers) -> int:
+    """How many equal ids a line begins with."""
+    return _behind_padding(ids)[-1]
 
 
 def _runs(positions: Integers) -> Iterator[range]:
@@ -353,22 +364,33 @@ def _covered(segments: list[_Segment]) -> int:
 
 
 class _Search:
-    """Cuts the rows of a packed forward pass into requests; `best` explains the most of them."""
+    """Cuts the rows of a packed forward pass into requests; `best` are those that it found.
+
+    Rows that no request goes on with are left out, such as what fills up a batch.
+    """
 
     def __init__(self, follower: _Follower, forward: Forward, line: range) -> None:
         self._follower, self._forward, self._stop = follower, forward, line.stop
         self._going = follower.going()
         self.best: list[_Segment] = []
-        self._covered = -1
-        self._run(line.start)
+        self._trials = _TRIALS
+        start = line.start
+        while start < self._stop:
+            self.best += self._longest(start)
+            reached = self.best[-1].rows.stop if self.best else start
+            start = max(start, reached) + 1
 
-    def _run(self, start: int) -> None:
-        """Depth first, without recursion: a forward pass may hold hundreds of requests."""
+    def _longest(self, start: int) -> list[_Segment]:
+        """The segments that explain the most rows from one on, up to one that nothing explains.
+
+        Depth first, without recursion: a forward pass may hold hundreds of requests.
+        """
         path: list[_Segment] = []
-        options = [self._options(start, set())]
-        trials = 0
-        while options and trials < _TRIALS:
-            trials += 1
+        best: list[_Segment] = []
+        before = {id(each.request) for each in self.best if each.request is not None}
+        options = [self._options(start, before)]
+        while options and self._trials > 0:
+            self._trials -= 1
             segment = next(options[-1], None)
             if segment is None:
                 options.pop()
@@ -377,12 +399,13 @@ class _Search:
                 continue
             path.append(segment)
             reached = segment.rows.stop
-            if reached - start > self._covered:
-                self._covered, self.best = reached - start, list(path)
+            if not best or reached > best[-1].rows.stop:
+                best = list(path)
             if reached == self._stop:
-                return
+                break
             used = {id(each.request) for each in path if each.request is not None}
-            options.append(self._options(reached, used))
+            options.append(self._options(reached, before | used))
+        return best
 
     def _options(self, row: int, used: set[int]) -> Iterator[_Segment]:
         rows = range(row, self._stop)

@@ -14,11 +14,13 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
+from builder.dump.values import Record
 from builder.match.implementations.matching import (
     Correspondence,
     Found,
     copied,
     corresponding,
+    made_alike,
     whole_weights,
 )
 from builder.match.nodes import Matching
@@ -26,6 +28,8 @@ from builder.match.sequences.aligned_values import (
     AlignedValue,
     RunOfTokens,
     apart,
+    apart_in_any_order,
+    have_moved,
     record_of,
     sum_of,
     values_of,
@@ -137,6 +141,7 @@ class _Matcher:
             tree.dump.sketch_version = SKETCH_VERSION  # that of the sketches that are made here
         self._errors: dict[int, Floats] = {}
         self._rows: list[tuple[int, int, int]] = []
+        self._moved: set[int] = set()
 
     def matching(self) -> Matching:
         """The nodes of the first forward pass matched, with the values of all."""
@@ -154,11 +159,13 @@ class _Matcher:
             matching.pair(*pair, "weights")
             self._rows += self._weights(pair)
             edges += self._edges(pair, (path, other))
+        self._moved |= made_alike(self._problem, self._benchmark, self._rows)
         chosen = _chosen(edges)
         for edge in edges:
             self._join(edge, chosen[edge.place])
         table = np.array(sorted(self._rows), dtype=np.int64).reshape(-1, 3)
         matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
+        matching.moved = frozenset(self._moved)
         matching.token_errors = TokenErrors(self._tokens, self._errors)
         return matching
 
@@ -170,12 +177,19 @@ class _Matcher:
                 other = self._partners.get(index, SURPLUS)
                 if other in own:
                     self._learn_alike(index, other)
+                    self._without_files(index, other)
                 yield nodes[0].exec_order, index, other if other in own else SURPLUS
 
     def _learn_alike(self, p: int, b: int) -> None:
         """That an engine keeps no gradients is what it is, and no difference."""
         ours, theirs = self._problem.dump.values.records, self._benchmark.dump.values.records
         ours[p] = msgspec.structs.replace(ours[p], requires_grad=theirs[b].requires_grad)
+
+    def _without_files(self, p: int, b: int) -> None:
+        """Weights are the same in any order: their elements are not compared one by one."""
+        for tree, index in ((self._problem, p), (self._benchmark, b)):
+            records = tree.dump.values.records
+            records[index] = msgspec.structs.replace(records[index], data_name=None, md5=None)
 
     def _edges(self, nodes: tuple[TreeNode, TreeNode], paths: tuple[str, str]) -> Iterator[_Edge]:
         classes = [node.entry.type_name if node.entry is not None else "" for node in nodes]
@@ -200,8 +214,9 @@ class _Matcher:
             known = ours.known & theirs.known
             if not known.any():
                 continue
+            in_order = not have_moved(ours, theirs)
             indices = [
-                _set(tree, node, one.keys[0], one, known)
+                _set(tree, node, one, record_of(one, known, in_order=in_order))
                 for tree, node, one in zip(
                     (self._problem, self._benchmark), edge.nodes, (ours, theirs)
                 )
@@ -210,22 +225,19 @@ class _Matcher:
                 continue
             p, b = (int(index or 0) for index in indices)
             self._learn_alike(p, b)
-            self._errors[p] = apart(ours, theirs)
+            measured = apart if in_order else apart_in_any_order
+            self._errors[p] = measured(ours, theirs)
+            if not in_order:
+                self._moved.add(p)
             self._rows.append((edge.nodes[0].exec_order, p, b))
 
 
-def _set(
-    tree: Tree,
-    node: TreeNode,
-    key: str,
-    value: AlignedValue,
-    known: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> int | None:
+def _set(tree: Tree, node: TreeNode, value: AlignedValue, record: Record) -> int | None:
     """Let a value of the first pass's call stand for that of all; its index, None without it."""
     values = tree.dump.values
     for index in range(*node.values):
-        if values.keys[index] == key:
-            values.records[index] = record_of(value, known)
+        if values.keys[index] == value.keys[0]:
+            values.records[index] = record
             return index
     return None
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from builder.dump.passing_calls import PassingCalls
 from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
 from builder.ranks.assembly.alignment import OPTIMIZER, Call
@@ -99,7 +100,8 @@ def _empty(dumps: Mapping[int, Dump], layout: RunLayout, join: bool) -> LogicalR
         sketch_version=_common_version(dumps),
     )
     folders = {rank: dump.path for rank, dump in dumps.items()}
-    return LogicalRun(dump, layout, [], [], {}, folders, join)
+    passing: dict[int, PassingCalls] = {rank: own.passing or {} for rank, own in dumps.items()}
+    return LogicalRun(dump, layout, [], [], {}, folders, join, passing=passing)
 
 
 def _gather_records(run: LogicalRun, dumps: Mapping[int, Dump]) -> dict[int, int]:

@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
+from builder.dump.passing_calls import PassingCalls
 from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.ranks.layout.coordinates import RunLayout
@@ -66,7 +67,8 @@ class LogicalRun:
     `origin` has the names that an entry has on the ranks, `folders` the folder of each rank,
     `blank` the arguments of an entry that the dump leaves empty, such as operations of collectives.
     `cut` has the dimension along which tp cuts a parameter, None for what it repeats, by name;
-    `updates` the parameter that a call inside an optimizer's step works on, by the call.
+    `updates` the parameter that a call inside an optimizer's step works on, by the call;
+    `passing` the calls without values of each rank, by their names there.
     """
 
     dump: Dump
@@ -79,3 +81,4 @@ class LogicalRun:
     blank: dict[str, frozenset[str]] = field(default_factory=dict)
     cut: dict[str, int | None] = field(default_factory=dict)
     updates: dict[str, str] = field(default_factory=dict)
+    passing: dict[int, PassingCalls] = field(default_factory=dict)

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, isnan, prod, sqrt
+from math import isnan, prod, sqrt
 
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
+from builder.operators.table import plain_name
 from builder.ranks.assembly.alignment import parse
-from builder.ranks.joining.parts import RunValues
-from builder.ranks.joining.tolerances import epsilon_of, recorded_rounding, sum_rounding
+from builder.ranks.joining.parts import RunValues, fingerprint
+from builder.ranks.joining.tolerances import epsilon_of, sum_rounding
+from builder.ranks.placement.evidence import are_copies, is_constant, is_same
 from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 Group = tuple[int, ...]
+Fingerprint = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +28,22 @@ class CollectiveCall:
     name: str
     records: dict[str, dict[int, Record]]
     check: Callable[[CollectiveCall, Group], str | None]
+    is_of_forward: bool = False
+    is_scaled: bool = False
 
     def of(self, rank: int, *keys: str) -> Record | None:
         """A rank's record under the first of some keys that it has."""
         return next((r for key in keys if (r := self.records.get(key, {}).get(rank))), None)
+
+    @property
+    def told_groups(self) -> set[Group]:
+        """The groups that the ranks gave, by name or in whatever position."""
+        return {
+            tuple(record.group_ranks)
+            for key, records in self.records.items()
+            for record in records.values()
+            if key.startswith("input") and record.group_ranks
+        }
 
     def each(self, group: Group, *keys: str) -> list[Record] | None:
         """The records of all ranks of a group; None where one is missing."""
@@ -47,12 +62,16 @@ def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, str]]:
 
 def _checked_calls(values: RunValues) -> Iterator[CollectiveCall]:
     """The calls that promise something."""
+    scalings = _scalings(values)
     for name, (start, stop) in values.run.dump.ranges.items():
         entry = parse(name)
         check = _CHECKS.get(entry.type_name) if entry is not None else None
         if entry is None or entry.prefix not in COMMUNICATION or check is None:
             continue
-        call = CollectiveCall(name, _records(values, start, stop), check)
+        parent = parse(values.run.dump.parents.get(name) or "")
+        is_forward = parent is not None and parent.direction == "forward"
+        records = _records(values, start, stop)
+        call = CollectiveCall(name, records, check, is_forward, _is_scaled(records, scalings))
         if not (_is_pending(call) or _is_no_sum(call, values.run.blank.get(name, frozenset()))):
             yield call
 
@@ -74,8 +93,7 @@ def lone_collectives(values: RunValues) -> Iterator[str]:
     places = values.run.layout.places
     stages = {rank: place.at.get("pp", 0) for rank, place in places.items()}
     for call in _checked_calls(values):
-        told = (record.group_ranks for record in call.records.get("input.group", {}).values())
-        groups = {tuple(ranks) for ranks in told if ranks} or set(_groups_of(call))
+        groups = call.told_groups or set(_groups_of(call))
         within = [group for group in groups if len({stages.get(rank) for rank in group}) == 1]
         if any(_is_lone(by, group) for by in call.records.values() for group in within):
             yield call.name
@@ -124,22 +142,58 @@ def _records(values: RunValues, start: int, stop: int) -> dict[str, dict[int, Re
 
 def _is_pending(call: CollectiveCall) -> bool:
     """Whether the call returns before its result is there."""
-    return any(record.value is True for record in call.records.get("input.async_op", {}).values())
+    # `async_op` is the only flag that a collective takes, by name or as its last position.
+    return any(
+        record.value is True
+        for key, records in call.records.items()
+        if key.startswith("input")
+        for record in records.values()
+    )
 
 
 def _is_no_sum(call: CollectiveCall, blank: frozenset[str]) -> bool:
     """Whether the ranks' values are not added up, or nothing tells how they are combined."""
-    if "input.op" in blank:
+    places = [key for kind, key in _OPERATIONS.items() if kind in call.name]
+    keys = ("input.op", *places)
+    if not blank.isdisjoint(keys):
         return True
-    said = [str(r.value).upper() for r in call.records.get("input.op", {}).values()]
-    said += [str(r.value).upper() for r in call.records.get("input.1", {}).values() if not r.dtype]
+    told = (r for key in keys for r in call.records.get(key, {}).values() if not r.dtype)
+    said = [str(record.value).upper() for record in told]
     return any("OP" in text and "SUM" not in text for text in said)
 
 
+def _scalings(values: RunValues) -> frozenset[Fingerprint]:
+    """The tensors that calls with a plain number multiply or divide, and what they make of them.
+
+    They are known by their numbers: what a collective reads is often a copy of its own.
+    """
+    found: set[Fingerprint] = set()
+    for owner, (start, stop) in values.run.dump.ranges.items():
+        entry = parse(owner)
+        if entry is None or plain_name(entry.type_name) not in _SCALES:
+            continue
+        listed = [record for index in range(start, stop) for record in values.records(index)]
+        if any(type(record.value) in (int, float) for record in listed):
+            found |= {fingerprint(record) for record in listed}
+    return frozenset(found - {()})
+
+
+def _is_scaled(records: dict[str, dict[int, Record]], scalings: frozenset[Fingerprint]) -> bool:
+    """Whether a mean is formed: what goes in or comes out is multiplied by a plain number."""
+    listed = (record for by_rank in records.values() for record in by_rank.values())
+    return any(fingerprint(record) in scalings for record in listed)
+
+
+_SCALES = frozenset(
+    ("__mul__", "__rmul__", "mul", "__truediv__", "div", "__imul__", "__itruediv__")
+)
+# Where a call takes its operation by position.
+_OPERATIONS = {"all_reduce": "input.1", "reduce_scatter": "input.2"}
+
+
 def _groups_of(call: CollectiveCall) -> Sequence[Group]:
-    told = call.records.get("input.group", {}).values()
     present = {rank for records in call.records.values() for rank in records}
-    groups = {tuple(record.group_ranks) for record in told if record.group_ranks}
+    groups = call.told_groups
     return sorted(g for g in groups if present.issuperset(g)) or (
         [] if groups else [tuple(sorted(present))]
     )
@@ -152,14 +206,30 @@ def _reduced(call: CollectiveCall, group: Group) -> str | None:
     given = call.each(group, "input.0", "input.tensor")
     if given is None:
         return None
-    return _all_sums(call, group, given, "output.0", "output.tensor") or _unlike(call, group)
+    return (
+        _all_sums(call, group, given, "output.0", "output.tensor")
+        or _unlike(call, group)
+        or _summed_again(call, given)
+    )
+
+
+def _summed_again(call: CollectiveCall, given: Sequence[Record]) -> str | None:
+    """Whether what is added up is one whole value on all ranks.
+
+    Single numbers and lists of counts are left alone: ranks have equal ones by chance, and losses
+    are averaged over whatever group there is. So are gradients, which may be divided before.
+    """
+    is_whole = are_copies(given) and not any(map(is_constant, given))
+    if not (call.is_of_forward and is_whole and len(given[0].shape or ()) > 1) or call.is_scaled:
+        return None
+    return f"it adds up what is the same on all its ranks, and makes it {len(given)} times as much"
 
 
 def _unlike(call: CollectiveCall, group: Group) -> str | None:
     """The ranks have one result, to its last digit: it was added up once."""
     results = call.each(group, "output.0", "output.tensor") or []
     for rank, made in zip(group, results):
-        if not _is_same(made, results[0]):
+        if not is_same(made, results[0]):
             return f"its results on ranks {group[0]} and {rank} are not the same"
     return None
 
@@ -209,14 +279,16 @@ def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group)
 
 
 def _broadcast(call: CollectiveCall, group: Group) -> str | None:
-    said = call.of(group[0], "input.src", "input.1")
+    said, within = call.of(group[0], "input.src", "input.1"), call.of(group[0], "input.group_src")
     source = said.value if said is not None else None
+    if within is not None and isinstance(within.value, int) and within.value < len(group):
+        source = group[within.value]
     if not isinstance(source, int) or source not in group:
         return None
     sent = call.of(source, "input.0", "input.tensor")
     for rank in group:
         made = call.of(rank, "output.0", "output.tensor")
-        if sent is not None and made is not None and not _is_same(made, sent):
+        if sent is not None and made is not None and not is_same(made, sent):
             return f"rank {rank} does not hold what rank {source} sent"
     return None
 
@@ -226,7 +298,7 @@ def _gathered_list(call: CollectiveCall, group: Group) -> str | None:
         for place, source in enumerate(group):
             sent = call.of(source, "input.1", "input.tensor")
             made = call.of(rank, f"output.0.{place}", f"output.tensor_list.{place}")
-            if sent is not None and made is not None and not _is_same(made, sent):
+            if sent is not None and made is not None and not is_same(made, sent):
                 return f"place {place} on rank {rank} is not what rank {source} gave"
     return None
 
@@ -238,7 +310,7 @@ def _gathered(call: CollectiveCall, group: Group) -> str | None:
     whole = _union(given)
     for rank in group:
         made = call.of(rank, "output.0", "output.output_tensor", "output.output")
-        if made is not None and whole is not None and not _is_same(made, whole):
+        if made is not None and whole is not None and not is_same(made, whole):
             return f"its result on rank {rank} is not what ranks {_listed(group)} gave"
     return None
 
@@ -270,7 +342,7 @@ def _exchanged(call: CollectiveCall, group: Group) -> str | None:
     if given is None or made is None:
         return None
     sent, received = _union(given), _union(made)
-    if sent is None or received is None or _is_same(received, sent):
+    if sent is None or received is None or is_same(received, sent):
         return None
     return f"what ranks {_listed(group)} received is not what they sent"
 
@@ -281,7 +353,7 @@ def _exchanged_lists(call: CollectiveCall, group: Group) -> str | None:
         for place, source in enumerate(group):
             sent = call.of(source, f"input.1.{own}", f"input.input_tensor_list.{own}")
             made = call.of(rank, f"output.0.{place}", f"output.output_tensor_list.{place}")
-            if sent is not None and made is not None and not _is_same(made, sent):
+            if sent is not None and made is not None and not is_same(made, sent):
                 return f"place {place} on rank {rank} is not what rank {source} sent there"
     return None
 
@@ -320,27 +392,6 @@ def _union(parts: Sequence[Record]) -> Record | None:
         Mean=None if isnan(mean) else mean,
         Norm=None if isnan(mean) else sqrt(sum(row[3] ** 2 for row in cells)),
     )
-
-
-def _is_same(made: Record, wanted: Record) -> bool:
-    """Whether two tensors have the same numbers; what a side does not record says nothing."""
-    ours = (made.Max, made.Min, made.Mean, made.Norm)
-    theirs = (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)
-    count, norm = max(1, prod(made.shape or (1,))), number_of(wanted.Norm)
-    scales = (0.0, 0.0, norm / sqrt(count), norm)
-    off = 2 * recorded_rounding(count)  # two ranks may add the same elements up in other orders
-    return all(
-        _are_near(number_of(a), number_of(b), off * scale)
-        for a, b, scale in zip(ours, theirs, scales, strict=True)
-        if a is not None and b is not None
-    )
-
-
-def _are_near(one: float, other: float, off: float) -> bool:
-    """Whether two recorded numbers are; NaN and infinity are near to themselves alone."""
-    if not (isfinite(one) and isfinite(other)):
-        return one == other or (isnan(one) and isnan(other))
-    return one == other or abs(one - other) <= (0.0 if isnan(off) else off)
 
 
 def _listed(group: Group) -> str:

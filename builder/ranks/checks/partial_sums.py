@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
 
 import numpy as np
 
-from builder.dump.statistic_cells import known_or_none, number_of
-from builder.dump.values import Record
-from builder.operators.table import has
+from builder.operators.table import has, plain_name
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
 from builder.ranks.joining.told import names_of
-from builder.ranks.joining.tolerances import Roundings, recorded_rounding
+from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.layout.names import role_of
+from builder.ranks.placement.evidence import are_apart, norm_of
 from msprobe_core.format import COMMUNICATION
 
 _PEERS = 3  # the fewest of which two outvote the third
@@ -52,7 +50,7 @@ def unreduced_sums(values: RunValues) -> Iterator[Unreduced]:
         readers = _readers(values) if readers is None else readers
         for row, group in zip(rows, groups, strict=True):
             reader = None if group else _first_reader(values, row, readers)
-            if reader is not None and _differs(values, row):
+            if reader is not None and are_apart(values.owner[row], values.records(row)):
                 owner = values.owner[row]
                 parent = values.run.dump.parents.get(owner) or owner
                 ranks = tuple(sorted({part.rank for part in values.run.parts[row]}))
@@ -121,22 +119,19 @@ def _first_reader(
         entry = parse(name)
         if entry is not None and entry.prefix in COMMUNICATION:
             return None
-        if entry is not None and not has(entry.type_name, "linear"):
+        if entry is not None and not (
+            has(entry.type_name, "linear") or _is_scaling(values, name, entry.type_name)
+        ):
             return name
     return None
 
 
-def _differs(values: RunValues, row: int) -> bool:
-    """Whether the ranks' parts are unlike each other, as parts of a sum are.
-
-    Copies that each rank computes for itself have elements that round apart by some ε each, which
-    moves a norm of n elements by ε/√n of it.
-    """
-    records = values.records(row)
-    norms, count = [_norm(record) for record in records], prod(records[0].shape or (1,))
-    rounding = Roundings().of(values.owner[row], [records[0].dtype])
-    limit = rounding / sqrt(max(count, 1)) + 2 * recorded_rounding(count)
-    return max(norms) - min(norms) > limit * max(norms)
+def _is_scaling(values: RunValues, name: str, call: str) -> bool:
+    """Whether a call multiplies its one tensor by a plain number, which sums go through."""
+    start, stop = values.run.dump.ranges[name]
+    read = [i for i in range(start, stop) if values.keys[i].startswith("input")]
+    tensors = [i for i in read if values.dtype(i) is not None]
+    return len(tensors) == 1 < len(read) and plain_name(call) in ("__mul__", "__rmul__", "mul")
 
 
 def _axis_ranks(values: RunValues, ranks: Sequence[int], group: Sequence[int]) -> tuple[int, ...]:
@@ -175,7 +170,7 @@ def clip_factors(values: RunValues) -> tuple[dict[int, float], float]:
         name = next(names_of(owner, key))
         epsilon = max(epsilon, Roundings().of(owner, [values.dtype(index)]))
         (after if is_read else before).update(
-            ((p.rank, name), _norm(values.run.records[p.record])) for p in values.run.parts[index]
+            ((p.rank, name), norm_of(values.run.records[p.record])) for p in values.run.parts[index]
         )
     ratios: dict[int, list[float]] = defaultdict(list)
     for (rank, name), norm in after.items():
@@ -196,8 +191,3 @@ def unlike_factors(factors: Mapping[int, float], rounding: float) -> bool:
     if len(factors) < 2:
         return False
     return max(factors.values()) - min(factors.values()) > rounding * max(factors.values())
-
-
-def _norm(record: Record) -> float:
-    """The norm of a record, 0 where there is none."""
-    return known_or_none(number_of(record.Norm)) or 0.0

@@ -41,6 +41,7 @@ from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
+from builder.ranks.placement.inference import Inference
 from msprobe_core.format import COMMUNICATION, group_id
 
 Check = Literal["replica", "collective", "group", "partial", "update"]
@@ -100,7 +101,7 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     findings = [
         *_collectives(step, values),
         *check_groups(step, values),
-        *check_sums(step, values),
+        *_sums(step, values),
         *_clipping(step, values, seen),
         *_as_updates(list(_replicas(step, values, seen)), values),
     ]
@@ -306,6 +307,28 @@ def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[Chec
 
 
 # --- sums ---------------------------------------------------------------------------------------
+
+
+def _sums(step: int, values: RunValues) -> list[CheckFinding]:
+    """Parts of sums that are used as the whole: by the flow, else by what the other layers do."""
+    found = list(_unsummed(step, values)) if values.run.layout.size("tp") > 1 else []
+    known = {finding.node for finding in found}
+    return found + [each for each in check_sums(step, values) if each.node not in known]
+
+
+def _unsummed(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    layout = values.run.layout
+    for found in Inference(values).conflicts():
+        start, _ = values.run.dump.ranges[found.maker]
+        ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
+        where = layout.describe_all(ranks)
+        how = "adds to it what is the same on all tp ranks" if found.added else "is not linear"
+        text = (
+            f"{found.maker} gives each tp rank its part of a sum, and {found.reader}, which reads "
+            f"it, {how}: no reduction over tp stands between"
+        )
+        node = values.run.dump.parents.get(found.maker) or found.maker
+        yield CheckFinding("partial", step, node, "tp", ranks, where, text)
 
 
 def check_sums(step: int, values: RunValues) -> Iterator[CheckFinding]:

@@ -18,6 +18,9 @@ _SHOWN = 4
 _KNOWN = ("tp", "cp", "ep", "etp", "edp", "dp", "pp")
 # How an expert's replicas lie: an axis of the second grid that is never shown.
 _HIDDEN = ("edp",)
+# The axes of the first grid, on which everything but experts lies; those of experts run through
+# the same ranks a second time.
+_FIRST_GRID = ("tp", "cp", "dp", "pp")
 
 
 class MissingRanksError(InputError):
@@ -199,8 +202,16 @@ def _recorded_layout(headers: Mapping[int, Parallel]) -> RunLayout:
             if own.size > 1 and name not in _HIDDEN:
                 gathered[name] = max(gathered.get(name, 1), own.size)
     places = {}
+    told = {
+        rank: {name if name in _KNOWN else "dp": axis.rank for name, axis in header.axes.items()}
+        for rank, header in headers.items()
+    }
+    if "ep" in gathered and _is_apart_by_experts(told.values(), headers):
+        shares = gathered["ep"]
+        told = {rank: _beside_experts(at, shares) for rank, at in told.items()}
+        gathered["dp"] = gathered.get("dp", 1) * shares
     for rank, header in headers.items():
-        at = {name if name in _KNOWN else "dp": axis.rank for name, axis in header.axes.items()}
+        at = told[rank]
         experts = _expert_place(at) if "etp" in at or "edp" in at else None
         at = {axis: at.get(axis, 0) for axis in gathered}
         places[rank] = Place(rank, at, header.chunks, header.experts, experts)
@@ -213,6 +224,28 @@ def _recorded_layout(headers: Mapping[int, Parallel]) -> RunLayout:
         cp_order=first.cp_order,
         groups={key: name for header in headers.values() for key, name in header.groups.items()},
     )
+
+
+def _is_apart_by_experts(
+    told: Collection[Mapping[str, int]], headers: Mapping[int, Parallel]
+) -> bool:
+    """Whether ep is no division of the other axes' ranks but tells apart what they do not.
+
+    So it is on a mesh of (dp, ep), and where ep alone is told.
+    """
+    places = {tuple(at.get(axis, 0) for axis in _FIRST_GRID) for at in told}
+    if len(places) < len(told):
+        return True
+    first = next(iter(headers.values()))
+    sizes = {name: axis.size for name, axis in first.axes.items() if name in _FIRST_GRID}
+    return first.world_size == prod(sizes.values()) * first.axes["ep"].size
+
+
+def _beside_experts(at: Mapping[str, int], size: int) -> dict[str, int]:
+    """A place whose dp is told without the ranks of ep, which share the batch out as well."""
+    replica = at.get("dp", 0)
+    own = {"etp": at.get("etp", at.get("tp", 0)), "edp": at.get("edp", replica)}
+    return {**at, **own, "dp": replica * size + at["ep"]}
 
 
 def _expert_place(at: Mapping[str, int]) -> dict[str, int]:
@@ -254,7 +287,7 @@ def _order_of(given: Sizes) -> list[str]:
     """The axes of the first grid, the fastest first. Raises InputError for what is no order."""
     named = given.order.split("-")
     order = [axis for axis in named if axis not in ("ep", "etp")]
-    if sorted(order) != sorted(("tp", "cp", "dp", "pp")) or not set(named) <= set(_KNOWN):
+    if sorted(order) != sorted(_FIRST_GRID) or not set(named) <= set(_KNOWN):
         raise InputError(
             f"--order {given.order}: is no order of the axes",
             f"name tp, cp, ep, dp and pp once each, as {DEFAULT_ORDER}",
@@ -320,7 +353,8 @@ def _sizes_of(ranks: Sequence[int], given: Sizes, folder: object) -> dict[str, i
 def _complete(
     layout: RunLayout, present: Collection[int], total: int | None, folder: object
 ) -> RunLayout:
-    expected = range(total if total is not None else prod(layout.sizes.values()))
+    told = prod(layout.size(axis) for axis in _FIRST_GRID)
+    expected = range(total if total is not None else told)
     missing = [rank for rank in expected if rank not in present]
     if missing:
         raise MissingRanksError(

@@ -39,17 +39,19 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
     modules = _modules(model)
     tied = _tied(modules)
     ties: dict[str, object] = {"tied": tied} if tied else {}
-    if given is not None:
-        return _given(ties | dict(given))
     distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+    is_alone = (
+        distributed is None or not distributed.is_available() or not distributed.is_initialized()
+    )
+    if given is not None:
+        return _given(ties | ({} if is_alone else _own_rank(distributed)) | dict(given))
+    if is_alone:
         alone = {"version": _VERSION, "source": "model", "axes": {}}
         return json.dumps(alone | ties) if ties else None
     source, axes = _recorded(modules)
     header: dict[str, object] = {
         "version": _VERSION,
-        "world_size": distributed.get_world_size(),
-        "rank": distributed.get_rank(),
+        **_own_rank(distributed),
         "source": source,
         "axes": axes,
         "groups": group_names(axes),
@@ -58,6 +60,10 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
     layouts = _parameter_layouts(modules)
     header |= ties | ({"chunks": chunks} if chunks else {})
     return json.dumps(header | ({"layouts": layouts} if layouts else {}))
+
+
+def _own_rank(distributed: Any) -> dict[str, object]:  # noqa: ANN401
+    return {"world_size": distributed.get_world_size(), "rank": distributed.get_rank()}
 
 
 def _recorded(modules: Sequence[torch.nn.Module]) -> tuple[str, Axes]:

@@ -253,9 +253,16 @@ LLAMA_PHI3 = port_of(
     _to_phi3,
     loss,
     {
-        "scale": Fault("model.layers.1.self_attn", set_attribute("scaling", 0.2)),
+        # The two share their names, and are compared call by call.
+        "scale": Fault(
+            "model.layers.1.self_attn",
+            set_attribute("scaling", 0.2),
+            "Functional.scaled_dot_product_attention.1",
+        ),
         "other activation": Fault(
-            "model.layers.1.mlp", set_attribute("activation_fn", nn.GELU()), None
+            "model.layers.1.mlp",
+            set_attribute("activation_fn", nn.GELU()),
+            "model.layers.1.mlp.activation_fn",
         ),
         "weight scaled": Fault("model.layers.2.mlp.down_proj", scale_parameter("weight", 1.1)),
     },

@@ -18,7 +18,10 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
     ...aloneQuery(db ?? "", step ?? 0, rank ?? 0),
     enabled: db !== null && step !== null && rank !== null,
   });
-  const rows = data?.rows.filter(({ module }) => !isUpdateWithoutGradient(causes, module)) ?? [];
+  // Between two programs calls have no partners by design.
+  const acrossPrograms = causes.some(({ finding }) => finding.certainty?.basis === "edges");
+  const found = acrossPrograms ? [] : (data?.rows ?? []);
+  const rows = found.filter(({ module }) => !isUpdateWithoutGradient(causes, module));
   const calls = unnamedCalls(causes, rows.map(({ node }) => node));
   const stacks = new Map(rows.map(({ node, stack }) => [node.id, stack ?? -node.id]));
   const stackOf = ({ id }: Node): number | undefined => stacks.get(id);

@@ -40,24 +40,30 @@ def _listed(items: list[Any]) -> list[Any]:
 
 def _write(root: Path, kind: str, ranks: list[tuple[list[Any], list[Any]]], **options: Any) -> None:
     for rank, (given, made) in enumerate(ranks):
-        folder = root / "step0" / f"rank{rank}"
-        folder.mkdir(parents=True)
         entry = {
             "input_args": _listed(given),
             "input_kwargs": {"group": GROUP, **options},
             "output": _listed(made),
         }
         axes = {"tp": {"rank": rank, "size": 2, "ranks": [0, 1]}}
-        dump = {
-            "task": "statistics",
-            "level": "mix",
-            "framework": "pytorch",
-            "parallel": {"version": 1, "world_size": 2, "rank": rank, "axes": axes},
-            "data": {f"Distributed.{kind}.0.forward": entry},
-        }
-        (folder / "dump.json").write_text(json.dumps(dump))
-        construct = {f"Distributed.{kind}.0.forward": None}
-        (folder / "construct.json").write_text(json.dumps(construct))
+        _write_rank(root, kind, rank, entry, {"world_size": 2, "axes": axes})
+
+
+def _write_rank(
+    root: Path, kind: str, rank: int, entry: dict[str, Any], parallel: dict[str, Any]
+) -> None:
+    folder = root / "step0" / f"rank{rank}"
+    folder.mkdir(parents=True)
+    dump = {
+        "task": "statistics",
+        "level": "mix",
+        "framework": "pytorch",
+        "parallel": {"version": 1, "rank": rank, **parallel},
+        "data": {f"Distributed.{kind}.0.forward": entry},
+    }
+    (folder / "dump.json").write_text(json.dumps(dump))
+    construct = {f"Distributed.{kind}.0.forward": None}
+    (folder / "construct.json").write_text(json.dumps(construct))
 
 
 BOTH = np.concatenate((A, B))
@@ -143,3 +149,65 @@ def test_lists_that_are_exchanged_arrive_where_they_were_sent(
     found = check_dump(find_sources(tmp_path), Sizes()).findings
     assert [f.check for f in found] == ["collective"] * findings
     assert all("place 1 on rank 0 is not what rank 1 sent there" in f.text for f in found)
+
+
+# What stands before the group where a call is given it by position.
+BEFORE_GROUP: dict[str, list[Any]] = {
+    "all_reduce": [{"type": "str", "value": "SUM"}],
+    "reduce_scatter": [{"type": "str", "value": "SUM"}],
+    "reduce_scatter_tensor": [{"type": "str", "value": "SUM"}],
+    "all_to_all_single": [None, None],
+}
+
+
+def _write_by_position(
+    root: Path, kind: str, scale: float, then: list[Any], before: list[Any] | None = None
+) -> None:
+    """Two groups of two ranks each, of which the second has other values."""
+    for rank in range(4):
+        own, place = rank % 2, rank // 2
+        given, made = (_listed(_times(side, 1.0 + own)) for side in CALLS[kind][place])
+        if rank == 3:
+            made = _listed(_times(CALLS[kind][place][1], (1.0 + own) * scale))
+        group = {**GROUP, "group_ranks": [own, own + 2]}
+        if kind == "broadcast":
+            given[1] = made[1] = {"type": "int", "value": own}
+        told = BEFORE_GROUP.get(kind, []) if before is None else before
+        entry = {
+            "input_args": [*given, *told, group, *then],
+            "input_kwargs": {},
+            "output": made,
+        }
+        axes = {
+            "tp": {"rank": own, "size": 2, "ranks": [place * 2, place * 2 + 1]},
+            "dp": {"rank": place, "size": 2, "ranks": [own, own + 2]},
+        }
+        _write_rank(root, kind, rank, entry, {"world_size": 4, "axes": axes})
+
+
+def _times(item: Any, factor: float) -> Any:
+    if isinstance(item, list):
+        return [_times(inner, factor) for inner in item]
+    return item if item is None or isinstance(item, int) else item * factor
+
+
+@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize("scale", [1.0, 1.1])
+def test_a_group_that_is_given_by_position_is_that_of_the_call(
+    tmp_path: Path, kind: str, scale: float
+) -> None:
+    _write_by_position(tmp_path, kind, scale, [{"type": "bool", "value": False}])
+    found = check_dump(find_sources(tmp_path), Sizes()).findings
+    assert [(f.check, f.axis, f.ranks) for f in found] == [("collective", "dp", (1, 3))] * (
+        scale != 1.0
+    )
+
+
+@pytest.mark.parametrize("kind", ["all_reduce", "reduce_scatter", "reduce_scatter_tensor"])
+@pytest.mark.parametrize("before", [None, [None], [{"type": "str", "value": "ReduceOp.MAX"}]])
+def test_by_position_too_a_sum_alone_is_judged_and_only_when_it_is_there(
+    tmp_path: Path, kind: str, before: list[Any] | None
+) -> None:
+    is_pending = {"type": "bool", "value": before is None}
+    _write_by_position(tmp_path, kind, 1.1, [is_pending], before)
+    assert check_dump(find_sources(tmp_path), Sizes()).findings == []

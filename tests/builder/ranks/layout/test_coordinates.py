@@ -111,3 +111,38 @@ def test_recorded_places_on_the_second_grid_are_taken_over() -> None:
 def test_any_size_alone_is_given(axis: str) -> None:
     assert Sizes(**{axis: 2}).is_given
     assert not Sizes(order="tp-pp-dp").is_given
+
+
+def _told(rank: int, **axes: tuple[int, int]) -> Parallel:
+    own = {name: Axis(at, size, tuple(range(size))) for name, (at, size) in axes.items()}
+    return Parallel(axes=own, rank=rank)
+
+
+def test_experts_told_by_hand_lie_on_ranks_of_dp() -> None:
+    dumps = {rank: _dump(_told(rank, ep=(rank, 2), dp=(rank, 2))) for rank in range(2)}
+    layout = layout_of(dumps, Sizes(), "d")
+    assert [place.at for place in layout.places.values()] == [
+        {"ep": 0, "dp": 0},
+        {"ep": 1, "dp": 1},
+    ]
+    with pytest.raises(InputError, match="rank 1 of 2 is missing"):
+        layout_of({0: dumps[0]}, Sizes(), "d")
+
+
+def test_ranks_of_ep_that_no_other_axis_tells_apart_share_the_batch() -> None:
+    alone = layout_of({r: _dump(_told(r, ep=(r, 2))) for r in range(2)}, Sizes(), "d")
+    assert alone.sizes == {"ep": 2, "dp": 2}
+    assert [place.at["dp"] for place in alone.places.values()] == [0, 1]
+    mesh = {r: _dump(_told(r, dp=(r // 2, 2), ep=(r % 2, 2))) for r in range(4)}
+    layout = layout_of(mesh, Sizes(), "d")
+    assert [place.at for place in layout.places.values()] == [
+        {"dp": rank, "ep": rank % 2} for rank in range(4)
+    ]
+    assert [place.of(is_expert=True)["dp"] for place in layout.places.values()] == [0, 0, 1, 1]
+
+
+def test_experts_over_the_ranks_of_tp_need_no_data_axis() -> None:
+    dumps = {r: _dump(_told(r, tp=(r, 2), ep=(r, 2), etp=(0, 1))) for r in range(2)}
+    layout = layout_of(dumps, Sizes(), "d")
+    assert layout.sizes == {"tp": 2, "ep": 2}
+    assert [place.of(is_expert=True)["tp"] for place in layout.places.values()] == [0, 0]

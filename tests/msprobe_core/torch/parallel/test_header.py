@@ -38,9 +38,18 @@ def test_parameters_of_megatron_say_how_tp_cuts_them() -> None:
     distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
     try:
         text = parallel_header(model, None)
+        given = parallel_header(None, {"axes": {}})
     finally:
         distributed.destroy_process_group()
     assert text is not None
+    assert given is not None
+    assert json.loads(given) == {
+        "version": 1,
+        "source": "user",
+        "world_size": 1,
+        "rank": 0,
+        "axes": {},
+    }
     assert json.loads(text)["layouts"] == {
         "weight": {"tp": True, "dim": 0},
         "bias": {"tp": False, "sequence_parallel": True},
