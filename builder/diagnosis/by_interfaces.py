@@ -8,7 +8,9 @@ that the other program has no partner for, inputs agree that are equal to values
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cached_property
 from math import isnan
 
 from builder.compare.comparison import Comparison
@@ -55,7 +57,7 @@ class _Walk:
         self.edges = edges
         self._facts, self._matching = edges.facts, edges.matching
         self._other_weights = [n for n in edges.nodes if self._facts.divergent(n).parameters]
-        self._apart = frozenset(edges.apart)
+        self._ways: set[str] = set()  # places of layers at which the two compute otherwise
         self.picked_otherwise: list[TreeNode] = []
 
     def findings(self) -> Iterator[Finding]:
@@ -74,7 +76,7 @@ class _Walk:
         edges = self.edges
         first: TreeNode | None = None
         for node in apart:
-            if edges.heals(node) or (node.forward is not None and self._healed(node.forward)):
+            if self._is_another_way(node):
                 continue
             if first is not None:
                 if self._is_another(node, first):
@@ -82,6 +84,8 @@ class _Walk:
                 continue
             begins = edges.innermost_fed_alike(node)
             earlier = edges.jumped_before(node)
+            if earlier is not None and self._is_another_way(earlier):
+                earlier = None
             if earlier is None and not edges.grows_in(begins, node):
                 continue
             begins = earlier or begins
@@ -91,9 +95,22 @@ class _Walk:
             first = begins or node
             yield self._fed(node) if begins is None else self._begins(begins, node)
 
-    def _healed(self, forward: TreeNode) -> bool:
-        """Whether a forward call computes otherwise, and with it its gradient at the same edge."""
-        return forward in self._apart and self.edges.heals(forward)
+    def _is_another_way(self, node: TreeNode) -> bool:
+        """Whether what differs heals: there, at the same place of a layer before, or forward.
+
+        A norm that is folded into the next weight differs in all layers; behind a fault it would
+        not seem to heal. With a forward call its gradient at the same edge is another one.
+        """
+        if self.edges.heals(node):
+            self._ways.add(_place(node))
+            return True
+        return _place(node) in self._ways or node.forward in self._healed
+
+    @cached_property
+    def _healed(self) -> frozenset[TreeNode]:
+        """The forward calls that heal."""
+        apart = [node for node in self.edges.apart if node.direction == "forward"]
+        return frozenset(node for node in apart if self.edges.heals(node))
 
     def _is_another(self, node: TreeNode, first: TreeNode) -> bool:
         """Whether a node is a beginning besides one: what it read is the same to the last digit."""
@@ -115,7 +132,7 @@ class _Walk:
             made = self.edges.made(node)
             known = [float(error[row]) for row in made if not isnan(error[row])]
             is_moved = bool(known) and max(known) > _WEIGHED * self.edges.noise(node)
-            if is_moved and self.edges.is_fed_alike(node):
+            if is_moved and self.edges.is_fed_alike(node) and not self._is_another_way(node):
                 yield self._finding(node)
 
     # --- findings ---------------------------------------------------------------------------------
@@ -170,6 +187,11 @@ class _Walk:
             few = shows_at_few_tokens(self._facts.comparison, self.edges.made(node))
             return not inside and bool(ours) and bool(theirs) and few
         return not inside and bool(ours) and len(ours) == len(theirs) and ours != theirs
+
+
+def _place(node: TreeNode) -> str:
+    """A node's name without its numbers, which layers have alike."""
+    return re.sub(r"\d+", "#", node.name)
 
 
 def _picked(node: TreeNode, tree: Tree) -> list[str]:

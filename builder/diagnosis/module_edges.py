@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,7 +10,7 @@ from math import isnan
 
 import numpy as np
 
-from builder.compare.statistics import Bools, Floats
+from builder.compare.statistics import Floats
 from builder.diagnosis.facts import Facts
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
@@ -44,6 +45,7 @@ class ModuleEdges:
         self.facts = facts
         self.matching = matching = facts.comparison.matching
         self._flow = flow
+        self._running: dict[int, tuple[int, float]] = {}
         self.nodes = [
             n for n in matching.problem.in_order if n in matching.partner and n.kind != "root"
         ]
@@ -124,15 +126,21 @@ class ModuleEdges:
 
     def _before(self, node: TreeNode) -> float:
         """How far apart rounding has taken what ran before a node in its pass."""
-        in_pass = self._rounded[: node.exec_order][
-            self._backward[: node.exec_order] == (node.direction == "backward")
-        ]
-        return max(float(in_pass.max(initial=0.0)), float(self._formats[node.exec_order]))
+        before = self._worst_before[node.direction == "backward"][node.exec_order]
+        return max(float(before), self._formats[node.exec_order])
 
     def jumped_before(self, late: TreeNode) -> TreeNode | None:
         """Where an error jumped most which rounding may have grown over the threshold later on."""
-        earlier = [each for each in self._jumps if each[1].exec_order < late.exec_order]
-        return max(earlier, key=lambda each: each[0], default=(0.0, None))[1]
+        earlier = bisect_left(self._jumps, late.exec_order, key=lambda each: each[1].exec_order)
+        return self._highest_jumps[earlier - 1][1] if earlier else None
+
+    @cached_property
+    def _highest_jumps(self) -> list[tuple[float, TreeNode]]:
+        """The highest jump up to each of them."""
+        highest: list[tuple[float, TreeNode]] = []
+        for each in self._jumps:
+            highest.append(highest[-1] if highest and highest[-1][0] >= each[0] else each)
+        return highest
 
     @cached_property
     def _jumps(self) -> list[tuple[float, TreeNode]]:
@@ -152,9 +160,16 @@ class ModuleEdges:
         begin, end = self._flow.begins[node.exec_order], (until or node).exec_order
         error, is_matched = self.facts.comparison.error, node in self.matching.partner
         read = [float(error[r]) for r in self.tensors_read(node)] if is_matched else []
-        formats = self._formats[begin : node.exec_order + 1]
-        inside: list[float] = self._rounded[begin:end].tolist()
-        return max([*read, *inside, float(formats.max())])
+        return max([*read, self._worst_inside(int(begin), end), self._formats[node.exec_order]])
+
+    def _worst_inside(self, begin: int, end: int) -> float:
+        """The largest error from one node to another; asked again with a later end, it goes on."""
+        known, worst = self._running.get(begin, (begin, 0.0))
+        if end < known:
+            known, worst = begin, 0.0
+        worst = max(worst, float(self._rounded[known:end].max(initial=0.0)))
+        self._running[begin] = (end, worst)
+        return worst
 
     @cached_property
     def _rounded(self) -> Floats:
@@ -166,17 +181,28 @@ class ModuleEdges:
         return worst
 
     @cached_property
-    def _backward(self) -> Bools:
-        """Which nodes are of the backward pass."""
-        return np.array([n.direction == "backward" for n in self.matching.problem.in_order])
+    def _worst_before(self) -> tuple[Floats, Floats]:
+        """The largest error of all that ran before each node: of the forward pass, the backward."""
+        is_backward = np.array([n.direction == "backward" for n in self._flow.tree.in_order])
+        forward, backward = (
+            np.append(0.0, np.maximum.accumulate(np.where(of_pass, self._rounded, 0.0)))
+            for of_pass in (~is_backward, is_backward)
+        )
+        return forward, backward
 
     @cached_property
-    def _formats(self) -> Floats:
-        """What rounding leaves of each node's values, by the coarsest of their formats."""
-        values = self.matching.problem.dump.values
+    def _formats(self) -> list[float]:
+        """What rounding leaves in each node, by the coarsest format of its values and below it."""
+        values, nodes = self.matching.problem.dump.values, self._flow.tree.in_order
         left = [_rounding(record.dtype) for record in values.records]
-        coarsest = [max(left[slice(*n.values)], default=0.0) for n in self._flow.tree.in_order]
-        return np.asarray(np.maximum(np.array(coarsest), _rounding("float32")))
+        least = _rounding("float32")
+        coarsest = [max([least, *left[slice(*node.values)]]) for node in nodes]
+        for node in nodes:  # what stands below a node comes before it
+            around = node.parent
+            if around is not None and around.exec_order > node.exec_order:
+                order = around.exec_order
+                coarsest[order] = max(coarsest[order], coarsest[node.exec_order])
+        return coarsest
 
     def heals(self, node: TreeNode) -> bool:
         """Whether what differs at a node is another way to the same result.
@@ -189,9 +215,14 @@ class ModuleEdges:
         around it is asked.
         """
         divergent, error = self.facts.divergent, self.facts.comparison.error
-        apart = self._distance(divergent(node).outputs or divergent(node).inputs)
+        differing = divergent(node).outputs or divergent(node).inputs or self.made(node)
+        apart = self._distance(differing)
         before = self._read_before(node)
-        if not divergent(node).outputs and self._vanishes(self.made(node), apart, before):
+        if (
+            divergent(node).inputs
+            and not divergent(node).outputs
+            and self._vanishes(self.made(node), apart, before)
+        ):
             return True
         if self._vanishes(self._read_further_on(node), apart, before):
             return True
@@ -206,7 +237,7 @@ class ModuleEdges:
         facts = self.facts
         read = [row for row in self.tensors_read(node) if not facts.is_divergent[row]]
         errors = [float(facts.comparison.error[row]) for row in read]
-        return max([*errors, float(self._formats[node.exec_order])])
+        return max([*errors, self._formats[node.exec_order]])
 
     def _vanishes(self, rows: list[int], apart: float, before: float) -> bool:
         """Whether rows were compared, agree, and hand on less than half of a difference.

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from tests.ports import decoder, experts, gpt, layouts, vision
+from tests.ports import decoder, experts, gpt, layouts, reshaped_weights, vision
 from tests.ports.port import Port
 
-PORTS = (decoder.PORT, gpt.PORT, vision.PORT, experts.PORT, layouts.PORT)
+PORTS = (
+    *(decoder.PORT, gpt.PORT, vision.PORT, experts.PORT, layouts.PORT),
+    *(reshaped_weights.FOLDED, reshaped_weights.PADDED),
+)
 # The last two were written after the diagnosis, with what should be named.
 PACKAGES = ("language", "sequences", "vision", "later_language", "later_vision")
 

@@ -34,7 +34,8 @@ from builder.match.value_pairing import SURPLUS, ValuePairs
 from builder.reasons import TwoImplementations
 from msprobe_core.format import is_integer_dtype
 
-# Of the run with fewer weights as many must be found in the other for the two to be one model.
+# Of the run with fewer weights as many must be found in the other for the two to be one model. One
+# number throughout, as of norms that were folded into the next weight, is found in any model.
 _FOUND = 0.5
 # Numbers that are the same to 1e-5 leave elements that far apart, by the norm, where none moved;
 # moved at random they are √2 apart. Between them the value is free.
@@ -106,7 +107,9 @@ def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | No
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
     fewer = min(len(ours.parameters), len(theirs.parameters))
-    if not fewer or min(_count(pairs, 0), _count(pairs, 1)) < _FOUND * fewer:
+    telling = min(sum(not p.is_constant for p in side.parameters) for side in (ours, theirs))
+    evidence = [pair for pair in pairs if not any(p.is_constant for p in pair.problem)]
+    if not telling or min(_count(evidence, 0), _count(evidence, 1)) < _FOUND * telling:
         return None
     calls = _modules(problem), _modules(benchmark)
     ran = [

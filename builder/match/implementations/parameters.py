@@ -84,6 +84,11 @@ class Parameter:
     numbers: Numbers
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it is one number throughout, which tells nothing of the model that it is of."""
+        return self.numbers.largest == self.numbers.smallest
+
+    @property
     def path(self) -> str:
         """Its full name."""
         return f"{self.module}.{self.name}" if self.module else self.name
