@@ -129,13 +129,13 @@ print(begun, memory())
 def test_recording_keeps_no_graph(level: str, tmp_path: Path) -> None:
     """The graph of a step holds 1 MB: those of 30 steps would be 30 MB.
 
-    A third of that is allowed: the allocator's own memory wanders by 6 MB, and stays there (of 320
-    steps at L0 257 MB at step 80, 263 MB at 140 and at 320).
+    Half of that is allowed: the allocator's own memory wanders by up to 11 MB, and stays there (of
+    320 steps at L0 254 MB at step 20, 256 to 265 MB at 80, 264 MB at 160, 265 MB at 240 and 320).
     """
     command = [sys.executable, "-c", _LEAK, level, str(tmp_path / "dump")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     begun, ended = map(int, done.stdout.split())
-    assert ended - begun < 10e6
+    assert ended - begun < 15e6
 
 
 class Masked(nn.Module):
