@@ -62,24 +62,17 @@ def test_the_pair_says_what_it_is_compared_by(
     assert builder.diagnose(result.path).refusal is None
 
 
-@pytest.mark.parametrize(
-    ("fault", "where"),
-    [
-        (SOUND, None),
-        ("scale", decoder.FusedAttention),
-        ("another activation", decoder.FusedFeedForward),
-    ],
-)
-def test_calls_alone_are_compared_where_they_read_the_same_weights(
-    fault: str, where: type | None, tmp_path: Path
-) -> None:
-    list(answers(decoder.PORT, "float32", (SOUND,) if where is None else (fault,), tmp_path, "L1"))
+def test_calls_alone_are_compared_where_they_read_the_same_weights(tmp_path: Path) -> None:
+    places = {"scale": decoder.FusedAttention, "another activation": decoder.FusedFeedForward}
+    list(answers(decoder.PORT, "float32", (SOUND, *places), tmp_path, "L1"))
     folder = tmp_path / "decoder-float32"
-    found = builder.build(folder / fault, folder / ORIGINAL, tmp_path / "compared").findings
-    if where is None:
-        assert list(found) == []
-        return
-    line = re.search(r"line (\d+), in forward", found[0].line or "")
-    assert line is not None
-    source, start = inspect.getsourcelines(where)
-    assert start < int(line.group(1)) < start + len(source)
+    found = {
+        run: builder.build(folder / run, folder / ORIGINAL, tmp_path / run).findings
+        for run in (SOUND, *places)
+    }
+    assert list(found[SOUND]) == []
+    for fault, module in places.items():
+        line = re.search(r"line (\d+), in forward", found[fault][0].line or "")
+        assert line is not None
+        source, start = inspect.getsourcelines(module)
+        assert start < int(line.group(1)) < start + len(source)
