@@ -12,9 +12,10 @@ import numpy as np
 
 from builder.compare.statistics import Floats
 from builder.diagnosis.facts import Facts
-from builder.flow.feeding import Flow
+from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import Tree, TreeNode
+from builder.match.value_pairing import SURPLUS
 from msprobe_core.format import machine_epsilon
 
 # By how much a module takes a difference further apart than it was, or than rounding leaves of what
@@ -46,6 +47,7 @@ class ModuleEdges:
         self.matching = matching = facts.comparison.matching
         self._flow = flow
         self._running: dict[int, tuple[int, float]] = {}
+        self._healing: dict[TreeNode, bool] = {}  # asked of a node by each way that passes it
         self.nodes = [
             n for n in matching.problem.in_order if n in matching.partner and n.kind != "root"
         ]
@@ -108,7 +110,7 @@ class ModuleEdges:
         comparison, numbers = self.facts.comparison, self._flow.prints.numbers
         known = ~np.isnan(comparison.error) & ~self.facts.is_divergent
         values = comparison.pairs.problem[known].tolist()
-        return frozenset(numbers[index] for index in values if index >= 0) - {NO_PRINT}
+        return frozenset(numbers[index] for index in values if index != SURPLUS) - {NO_PRINT}
 
     # --- how errors grow --------------------------------------------------------------------------
 
@@ -214,6 +216,11 @@ class ModuleEdges:
         to the whole. A module of which some outputs have no partner proves nothing, and the one
         around it is asked.
         """
+        if node not in self._healing:
+            self._healing[node] = self._is_made_up_for(node)
+        return self._healing[node]
+
+    def _is_made_up_for(self, node: TreeNode) -> bool:
         divergent, error = self.facts.divergent, self.facts.comparison.error
         differing = divergent(node).outputs or divergent(node).inputs or self.made(node)
         apart = self._distance(differing)
@@ -286,7 +293,7 @@ class ModuleEdges:
         return [] if waiting else rows
 
     def _put_out(self, node: TreeNode) -> list[int]:
-        return [index for row in self.made(node) if (index := self._row_value[row]) >= 0]
+        return [i for i in self.facts.paired.problem_values(self.made(node)) if i != SURPLUS]
 
     def _first_new_after(self, node: TreeNode) -> list[int]:
         """Where no reader was recorded: what a later node reads first that none had before.
@@ -298,7 +305,8 @@ class ModuleEdges:
             if self._flow.begins[later.exec_order] <= node.exec_order:
                 continue  # it stands around the node
             read = self.tensors_read(later)
-            seen = [self._first_seen[numbers[self._row_value[row]]] for row in read]
+            values = self.facts.paired.problem_values(read)
+            seen = [self._first_seen[numbers[index]] for index in values]
             if any(order > node.exec_order for order in seen):
                 return read
         return []
@@ -324,17 +332,13 @@ class ModuleEdges:
         return next(each for each in above(node) if each in self.matching.partner)
 
     @cached_property
-    def _row_value(self) -> list[int]:
-        return list(self.facts.comparison.pairs.problem.tolist())
-
-    @cached_property
     def _rows_of(self) -> dict[int, int]:
         """The row of each of the problem's values that was compared."""
         error = self.facts.comparison.error.tolist()
         return {
             value: row
-            for row, value in enumerate(self._row_value)
-            if value >= 0 and not isnan(error[row])
+            for row, value in enumerate(self.facts.comparison.pairs.problem.tolist())
+            if value != SURPLUS and not isnan(error[row])
         }
 
     @cached_property
@@ -343,7 +347,7 @@ class ModuleEdges:
         flow, found = self._flow, defaultdict[tuple[int, int], list[tuple[TreeNode, int]]](list)
         cells = zip(flow.output.tolist(), flow.consumer.tolist(), flow.value.tolist(), strict=True)
         for output, consumer, value in cells:
-            if output >= 0:
+            if output != NOWHERE:
                 found[self._same(output)].append((flow.tree.in_order[consumer], value))
         return found
 

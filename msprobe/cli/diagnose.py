@@ -214,7 +214,7 @@ def _headline(diagnosis: Diagnosis) -> str:
 
 
 def _suspect(place: int, suspect: Suspect) -> list[str]:
-    from builder.results.stack_frames import place_lines
+    from builder.dump.stack_frames import place_lines
 
     lines = [
         f"{place}. {suspect.node} ({suspect.type}, {suspect.direction}, step {suspect.step}, "

@@ -13,6 +13,7 @@ import msgspec
 
 from builder import claim
 from builder.claim_words import Language
+from builder.dump.stack_frames import model_frame
 from builder.finding_certainty import certainty_told
 from builder.reasons import (
     Heals,
@@ -25,7 +26,6 @@ from builder.reasons import (
 from builder.results.followers.spread import DivergentShares, shares_of
 from builder.results.reading import Results
 from builder.results.records import Finding, Node, Summary
-from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of, with_handed_on

@@ -6,17 +6,16 @@ an edge pair by size: a port may keep them in another shape, or in another order
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
-from pathlib import PurePosixPath
 
 import msgspec
 import numpy as np
 
 from builder.dump.sketch_numbers import projected_norms, sketches_of
+from builder.dump.stack_frames import model_frame
 from builder.dump.values import Record
 from builder.match.implementations.modules import pair_modules, unpaired_in
 from builder.match.implementations.parameters import (
@@ -135,28 +134,26 @@ def are_unlike_calls(matching: Matching) -> bool:
     return _are_of_other_code(matching) or _hold_other_weights(matching)
 
 
-_FRAME = re.compile(r'File "?(?P<file>[^",]+)"?, line \d+, in (?P<function>[^,\s]+)')
-
-
 def _are_of_other_code(matching: Matching) -> bool:
-    """Whether most partners are called in other functions of other files."""
+    """Whether most partners are called in other functions, or of other files."""
+    ours, theirs = (_functions(tree) for tree in (matching.problem, matching.benchmark))
     places = [
-        (_called_in(node, matching.problem), _called_in(partner, matching.benchmark))
+        (ours[node.stack], theirs[partner.stack])
         for node in matching.problem.in_order
         if node.kind == "api" and (partner := matching.partner.get(node)) is not None
+        if node.stack is not None and partner.stack is not None
     ]
-    told = [(ours, theirs) for ours, theirs in places if ours is not None and theirs is not None]
-    return 2 * sum(ours != theirs for ours, theirs in told) > len(told)
+    told = [(one, other) for one, other in places if one is not None and other is not None]
+    return 2 * sum(one != other for one, other in told) > len(told)
 
 
-def _called_in(node: TreeNode, tree: Tree) -> tuple[str, str] | None:
-    """The innermost function outside torch that makes a call, and the file that it stands in."""
-    if node.stack is None:
-        return None
-    for frame in _FRAME.finditer(tree.dump.frames[node.stack]):
-        if "/torch/" not in frame["file"].replace("\\", "/"):
-            return PurePosixPath(frame["file"].replace("\\", "/")).name, frame["function"]
-    return None
+def _functions(tree: Tree) -> list[tuple[str, str] | None]:
+    """The file and the function that each stack of a run calls from, outside the framework."""
+    frames = (model_frame(stack.splitlines()) for stack in tree.dump.frames)
+    return [
+        None if frame is None else (frame.line.rpartition(":")[0], frame.function)
+        for frame in frames
+    ]
 
 
 def _hold_other_weights(matching: Matching) -> bool:

@@ -53,11 +53,10 @@ def port_of(
 def filled(port: nn.Module, weights: Weights) -> None:
     """Give a port its weights; all of them, for one left out would be a fault of its own."""
     own = dict(port.named_parameters())
-    missing, unknown = own.keys() - weights.keys(), weights.keys() - own.keys()
+    missing = own.keys() - weights.keys()
     assert not missing, f"no weight for {sorted(missing)}"
     for name, parameter in own.items():
         taken(parameter, weights[name].reshape(parameter.shape))
-    assert not {each for each in unknown if each.endswith("!")}, unknown
 
 
 def renamed(weights: Weights, renames: Sequence[Rename]) -> Weights:
@@ -77,6 +76,19 @@ def joined(weights: Weights, parts: Sequence[str], whole: str) -> None:
     for name in [each for each in weights if first in each]:
         others = [weights.pop(name.replace(first, other)) for other in rest]
         weights[name.replace(first, whole)] = torch.cat([weights.pop(name), *others])
+
+
+def converting(
+    renames: Sequence[Rename], parts: Sequence[str], whole: str
+) -> Callable[[Weights], Weights]:
+    """A conversion that renames weights and joins those of `parts`, as of query, key and value."""
+
+    def convert(weights: Weights) -> Weights:
+        found = renamed(weights, renames)
+        joined(found, parts, whole)
+        return found
+
+    return convert
 
 
 def set_attribute(name: str, value: Any) -> Callable[[nn.Module], None]:

@@ -14,6 +14,7 @@ from torch import nn
 from tests.ports.packages.conversion import (
     Fault,
     Weights,
+    converting,
     joined,
     port_of,
     renamed,
@@ -86,10 +87,7 @@ _TO_LITGPT = [
 ]
 
 
-def _to_litgpt(weights: Weights) -> Weights:
-    found = renamed(weights, _TO_LITGPT)
-    joined(found, (".q_proj.", ".k_proj.", ".v_proj."), ".qkv.")
-    return found
+_to_litgpt = converting(_TO_LITGPT, (".q_proj.", ".k_proj.", ".v_proj."), ".qkv.")
 
 
 def _half_turned(forward: Any, x: torch.Tensor, *rest: Any, **named: Any) -> Any:

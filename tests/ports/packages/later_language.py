@@ -15,6 +15,7 @@ from x_transformers import Decoder, TransformerWrapper
 from tests.ports.packages.conversion import (
     Fault,
     Weights,
+    converting,
     joined,
     port_of,
     renamed,
@@ -334,12 +335,6 @@ _BART = [
 ]
 
 
-def _to_torch(weights: Weights) -> Weights:
-    found = renamed(weights, _BART)
-    joined(found, (".q_proj_", ".k_proj_", ".v_proj_"), ".in_proj_")
-    return found
-
-
 def _translation_loss(model: nn.Module) -> torch.Tensor:
     torch.manual_seed(8)
     source, target = torch.randint(4, TEXT, (2, 10)), torch.randint(4, TEXT, (2, 9))
@@ -358,7 +353,7 @@ BART = port_of(
     "transformers BART, torch's layers",
     _bart,
     TorchBart,
-    _to_torch,
+    converting(_BART, (".q_proj_", ".k_proj_", ".v_proj_"), ".in_proj_"),
     _translation_loss,
     {
         "memory shifted": Fault("decoder.1.multihead_attn", replace_forward(_query_as_memory)),

@@ -13,14 +13,14 @@ from torch import nn
 
 from tests.ports.packages.conversion import (
     Fault,
-    Weights,
-    joined,
+    converting,
     port_of,
     renamed,
     replace_forward,
     set_attribute,
 )
-from tests.ports.packages.vision import CLASSES, HEADS, LAYERS, PATCH, SIDE, WIDTH, loss
+from tests.ports.packages.sequences import to_open_clip
+from tests.ports.packages.vision import CLASSES, HEADS, LAYERS, PATCH, SIDE, TIMM, WIDTH, loss
 
 
 def _resnet() -> nn.Module:
@@ -135,12 +135,6 @@ _DINO = [
 ]
 
 
-def _to_dino(weights: Weights) -> Weights:
-    found = renamed(weights, _DINO)
-    joined(found, (".attn.q.", ".attn.k.", ".attn.v."), ".attn.qkv.")
-    return found
-
-
 def _mixed(attention: Any) -> None:
     attention.norm = nn.Identity()
     plain = attention.proj.forward
@@ -163,7 +157,7 @@ DINO = port_of(
         )
     ),
     DinoHead,
-    _to_dino,
+    converting(_DINO, *TIMM),
     loss,
     {
         "layer's scale left out": Fault(
@@ -208,12 +202,6 @@ _SWIN = [
 ]
 
 
-def _to_swin(weights: Weights) -> Weights:
-    found = renamed(weights, _SWIN)
-    joined(found, (".attn.q.", ".attn.k.", ".attn.v."), ".attn.qkv.")
-    return found
-
-
 def _drawn_table(attention: Any) -> None:
     torch.manual_seed(1)
     nn.init.normal_(attention.relative_position_bias_table)
@@ -244,7 +232,7 @@ SWIN = port_of(
         num_classes=CLASSES,
         drop_path_rate=0.0,
     ),
-    _to_swin,
+    converting(_SWIN, *TIMM),
     loss,
     {
         "window not shifted": Fault("layers.0.blocks.1", set_attribute("shift_size", (0, 0))),
@@ -260,34 +248,7 @@ _CLIP = [
     (r"vision_model\.embeddings\.position_embedding\.weight", r"positional_embedding"),
     (r"vision_model\.pre_layrnorm\.(\w+)", r"ln_pre.\1"),
     (r"vision_model\.post_layernorm\.(\w+)", r"ln_post.\1"),
-    (
-        r"vision_model\.encoder\.layers\.(\d+)\.layer_norm(\d)\.(\w+)",
-        r"transformer.resblocks.\1.ln_\2.\3",
-    ),
-    (
-        r"vision_model\.encoder\.layers\.(\d+)\.mlp\.fc1\.(\w+)",
-        r"transformer.resblocks.\1.mlp.c_fc.\2",
-    ),
-    (
-        r"vision_model\.encoder\.layers\.(\d+)\.mlp\.fc2\.(\w+)",
-        r"transformer.resblocks.\1.mlp.c_proj.\2",
-    ),
-    (
-        r"vision_model\.encoder\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)",
-        r"transformer.resblocks.\1.attn.out_proj.\2",
-    ),
-    (
-        r"vision_model\.encoder\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)",
-        r"transformer.resblocks.\1.attn.\2_proj_\3",
-    ),
 ]
-
-
-def _to_open_clip(weights: Weights) -> Weights:
-    found = renamed(weights, _CLIP)
-    joined(found, (".q_proj_", ".k_proj_", ".v_proj_"), ".in_proj_")
-    found["proj"] = weights["visual_projection.weight"].T
-    return found
 
 
 def _image_loss(model: nn.Module) -> torch.Tensor:
@@ -321,7 +282,7 @@ CLIP_IMAGES = port_of(
         mlp_ratio=4,
         output_dim=24,
     ),
-    _to_open_clip,
+    to_open_clip("vision_model", _CLIP, ("visual_projection.weight", "proj")),
     _image_loss,
     {
         "activation": Fault(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,8 +15,9 @@ from whisper.model import ModelDimensions, Whisper
 
 from tests.ports.packages.conversion import (
     Fault,
+    Rename,
     Weights,
-    joined,
+    converting,
     port_of,
     renamed,
     replace_forward,
@@ -237,34 +239,31 @@ _CLIP = [
     (r"text_model\.embeddings\.token_embedding\.weight", r"token_embedding.weight"),
     (r"text_model\.embeddings\.position_embedding\.weight", r"positional_embedding"),
     (r"text_model\.final_layer_norm\.(\w+)", r"ln_final.\1"),
-    (
-        r"text_model\.encoder\.layers\.(\d+)\.layer_norm(\d)\.(\w+)",
-        r"transformer.resblocks.\1.ln_\2.\3",
-    ),
-    (
-        r"text_model\.encoder\.layers\.(\d+)\.mlp\.fc1\.(\w+)",
-        r"transformer.resblocks.\1.mlp.c_fc.\2",
-    ),
-    (
-        r"text_model\.encoder\.layers\.(\d+)\.mlp\.fc2\.(\w+)",
-        r"transformer.resblocks.\1.mlp.c_proj.\2",
-    ),
-    (
-        r"text_model\.encoder\.layers\.(\d+)\.self_attn\.out_proj\.(\w+)",
-        r"transformer.resblocks.\1.attn.out_proj.\2",
-    ),
-    (
-        r"text_model\.encoder\.layers\.(\d+)\.self_attn\.(.)_proj\.(\w+)",
-        r"transformer.resblocks.\1.attn.\2_proj_\3",
-    ),
 ]
 
 
-def _to_open_clip(weights: Weights) -> Weights:
-    found = renamed(weights, _CLIP)
-    joined(found, (".q_proj_", ".k_proj_", ".v_proj_"), ".in_proj_")
-    found["text_projection"] = weights["text_projection.weight"].T
-    return found
+def to_open_clip(
+    tower: str, renames: Sequence[Rename], projection: tuple[str, str]
+) -> Callable[[Weights], Weights]:
+    """The conversion of one half of CLIP, whose layers are alike in both.
+
+    `projection` are the names of the last weight, which open_clip has the other way round.
+    """
+    layer, block = rf"{tower}\.encoder\.layers\.(\d+)", r"transformer.resblocks.\1"
+    convert = converting(
+        [
+            *renames,
+            (rf"{layer}\.layer_norm(\d)\.(\w+)", rf"{block}.ln_\2.\3"),
+            (rf"{layer}\.mlp\.fc1\.(\w+)", rf"{block}.mlp.c_fc.\2"),
+            (rf"{layer}\.mlp\.fc2\.(\w+)", rf"{block}.mlp.c_proj.\2"),
+            (rf"{layer}\.self_attn\.out_proj\.(\w+)", rf"{block}.attn.out_proj.\2"),
+            (rf"{layer}\.self_attn\.(.)_proj\.(\w+)", rf"{block}.attn.\2_proj_\3"),
+        ],
+        (".q_proj_", ".k_proj_", ".v_proj_"),
+        ".in_proj_",
+    )
+    theirs, ours = projection
+    return lambda weights: {**convert(weights), ours: weights[theirs].T}
 
 
 def _text_loss(model: nn.Module) -> torch.Tensor:
@@ -287,7 +286,7 @@ CLIP = port_of(
         output_dim=24,
         pool_type="argmax",
     ),
-    _to_open_clip,
+    to_open_clip("text_model", _CLIP, ("text_projection.weight", "text_projection")),
     _text_loss,
     {
         "activation": Fault(

@@ -12,8 +12,7 @@ from torch import nn
 
 from tests.ports.packages.conversion import (
     Fault,
-    Weights,
-    joined,
+    converting,
     port_of,
     renamed,
     replace_forward,
@@ -47,12 +46,7 @@ def _vit() -> nn.Module:
     )
 
 
-def _to_timm(weights: Weights) -> Weights:
-    found = renamed(weights, _VIT)
-    joined(found, (".attn.q.", ".attn.k.", ".attn.v."), ".attn.qkv.")
-    return found
-
-
+TIMM = (".attn.q.", ".attn.k.", ".attn.v."), ".attn.qkv."  # what timm joins
 _VIT = [
     (r"vit\.embeddings\.cls_token", r"cls_token"),
     (r"vit\.embeddings\.position_embeddings", r"pos_embed"),
@@ -112,7 +106,7 @@ VIT = port_of(
     "transformers ViT, timm",
     _vit,
     _timm_vit,
-    _to_timm,
+    converting(_VIT, *TIMM),
     loss,
     {
         "scale": Fault("blocks.1.attn", _scaled),

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builder
+from builder.dump.stack_frames import model_frame
 from builder.results.database import ResultDatabase
 from builder.results.msprobe.queries import MsprobeDatabase
 from builder.results.records import FindingPlace, Pair
 from builder.results.report import diagnose
-from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import (
     LEAST_PLACES,
     MOST_PLACES,

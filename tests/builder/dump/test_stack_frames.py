@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builder.results.stack_frames import model_frame, place_lines
+from builder.dump.stack_frames import model_frame, place_lines
 
 SITE = "/env/lib/python3.11/site-packages"
 TORCH = f"File {SITE}/torch/nn/modules/module.py, line 1, in inner, \n result = f()"
