@@ -60,9 +60,14 @@ def decode(text: str | None) -> list[Reason]:
     return [_understood(facts) for facts in listed]
 
 
+class _Cell(msgspec.Struct):
+    # msgspec keeps what it worked out for a Struct; a bare union is worked out at each call.
+    reason: Reason
+
+
 def _understood(facts: object) -> Reason:
     try:
-        return msgspec.convert(facts, Reason)  # type: ignore[no-any-return]
+        return msgspec.convert({"reason": facts}, _Cell).reason
     except msgspec.ValidationError:
         return NotUnderstood(_encode(facts)[:_MOST_TEXT])
 
