@@ -202,6 +202,11 @@ class TabledPairs:
     stems: dict[Place, Path]
     instructions: Instructions
     options: TableOptions
+    _numbers: dict[Place, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        numbers = {place: 2 * at for at, place in enumerate(self.stems)}
+        object.__setattr__(self, "_numbers", numbers)
 
     def attempt(self, plan: PairPlan, cores: int) -> TabledPair:
         """Compare a pair and write its table; what goes wrong is an outcome too."""
@@ -225,7 +230,7 @@ class TabledPairs:
         files = tuple(self._write(plan, table, rated))
         benchmark = result.pair.benchmark
         assert benchmark is not None
-        number = 2 * list(self.stems).index((plan.step, plan.rank))
+        number = self._numbers[plan.step, plan.rank]
         sides = _Side(result.pair.problem, number), _Side(benchmark, number + 1)
         outcome = outcome_of(result, *sides, instructions)
         told = {name: getattr(outcome, name) for name in _FIELDS}

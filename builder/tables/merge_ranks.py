@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -103,6 +104,7 @@ class _Merged:
 
     def __init__(self, choice: MergeChoice) -> None:
         self._choice = choice
+        self._calls = _Beginnings(choice.calls)
         self.columns: list[str] = []
         self.names: dict[str, None] = {}
         self._cells: dict[tuple[str, int, str], Cell] = {}
@@ -129,21 +131,18 @@ class _Merged:
             if name == NO_PARTNER:
                 name = str(cells[_OTHER_NAME])
             listed.append(name)
-            if name.startswith(self._choice.calls):
+            if name in self._calls:
                 self.names[name] = None
                 for column in columns:
                     self._cells[column, rank, name] = _shown(column, cells)
 
     def short(self) -> Iterator[tuple[int, int, int]]:
         """The ranks whose values are the first of another rank's, which has more behind them."""
+        longest = _longest_that_go_on({tuple(names) for names in self._listed.values()})
         for rank, names in self._listed.items():
-            longer = [
-                len(others)
-                for others in self._listed.values()
-                if len(others) > len(names) and others[: len(names)] == names
-            ]
-            if longer:
-                yield rank, len(names), max(longer)
+            most = longest[tuple(names)]
+            if most > len(names):
+                yield rank, len(names), most
 
     def _columns_of(self, header: Sequence[str], file: Path) -> list[str]:
         known = [column for column in header if column in (*_MEASURES, GRADIENT)]
@@ -160,6 +159,40 @@ class _Merged:
         """The rows of one sheet, calls in the order of their numbers."""
         for name in sorted(self.names, key=_in_order):
             yield [name, *(self._cells.get((column, rank, name), NO_PARTNER) for rank in ranks)]
+
+
+class _Beginnings:
+    """Whether a name begins with one of many texts.
+
+    Invariant: no text is the beginning of another, so that of the sorted ones only the last that
+    is not behind a name can be its beginning.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts: list[str] = []
+        for text in sorted(texts):
+            if not self._texts or not text.startswith(self._texts[-1]):
+                self._texts.append(text)
+
+    def __contains__(self, name: str) -> bool:
+        at = bisect_right(self._texts, name)
+        return at > 0 and name.startswith(self._texts[at - 1])
+
+
+def _longest_that_go_on(lists: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
+    """By list, how many the longest has that begins with all of it.
+
+    Sorted, what begins with a list follows it at once, so that each is looked at once and taken
+    over by the list that it goes on from.
+    """
+    longest: dict[tuple[str, ...], int] = {}
+    behind: list[tuple[str, ...]] = []
+    for names in sorted(lists, reverse=True):
+        longest[names] = len(names)
+        while behind and behind[-1][: len(names)] == names:
+            longest[names] = max(longest[names], longest[behind.pop()])
+        behind.append(names)
+    return longest
 
 
 def _by_rank(folder: Path) -> dict[int, list[Path]]:

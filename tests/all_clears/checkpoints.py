@@ -70,6 +70,8 @@ def _model() -> Weights:
     return drawn | {
         "embedding.tiny": 1e-170 * torch.randn(6, generator=generator, dtype=torch.float64),
         "optimus.weight": torch.zeros(4),
+        "lr_scheduler_proj.weight": torch.randn(3, generator=generator),
+        "rng_head.bias": torch.randn(2, generator=generator),
         "scaler.scale": torch.full((2,), 3e4, dtype=torch.float16),
         "steps": counts,
         "bytes": torch.arange(7, dtype=torch.uint8),

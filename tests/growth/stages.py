@@ -28,6 +28,7 @@ _STAGES = {
     "write": "store",
     "results": "answers",
     "series": "trends",
+    "tables": "tables",
 }
 _OPCODES = 20  # of SQLite, which count as one step
 
@@ -107,6 +108,7 @@ def answer(logs: Path) -> None:
 # Folders are scanned anew after seconds: never here, for a count must not depend on the clock.
 _BOUNDS = {
     ("tb_graph_ascend.logdirs", "_FRESH_SECONDS"): math.inf,
+    ("builder.run.executor", "CAN_FORK"): False,  # what another process does is not counted here
     ("builder.match.align", "_CELLS"): 400,
     ("builder.match.implementations.weight_pairs", "_WINDOW"): 2,
     ("builder.match.implementations.weight_pairs", "_PARTS"): 4,

@@ -106,9 +106,7 @@ def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | No
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
     fewer = min(len(ours.parameters), len(theirs.parameters))
-    telling = min(sum(not p.is_constant for p in side.parameters) for side in (ours, theirs))
-    evidence = [pair for pair in pairs if not any(p.is_constant for p in pair.problem)]
-    if not telling or min(_count(evidence, 0), _count(evidence, 1)) < _FOUND * telling:
+    if not _tell_one_model(pairs, ours, theirs):
         return None
     calls = _modules(problem), _modules(benchmark)
     ran = [
@@ -119,6 +117,19 @@ def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | No
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran).items() if k not in paths}
     return Found(pairs, paths, calls, fewer)
+
+
+def _tell_one_model(pairs: Sequence[WeightPair], ours: Side, theirs: Side) -> bool:
+    """Whether enough weights of the run with fewer are found in the other.
+
+    Constant ones tell nothing of a model, and weights that are all equal tell no module of another.
+    """
+    told = [[p for p in side.parameters if not p.is_constant] for side in (ours, theirs)]
+    if any(len({p.numbers for p in several}) < min(2, len(several)) for several in told):
+        return False
+    telling = min(map(len, told))
+    evidence = [pair for pair in pairs if not any(p.is_constant for p in pair.problem)]
+    return telling > 0 and min(_count(evidence, 0), _count(evidence, 1)) >= _FOUND * telling
 
 
 def are_unlike_calls(matching: Matching) -> bool:

@@ -7,11 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from openpyxl import load_workbook
 
 from builder.errors import InputError
 from builder.tables.comparing import SheetForm, TableOptions, compare_into_tables
-from builder.tables.merge_ranks import MergeChoice, merge_ranks, read_merge_choice
+from builder.tables.merge_ranks import (
+    MergeChoice,
+    _Beginnings,
+    _longest_that_go_on,
+    merge_ranks,
+    read_merge_choice,
+)
 from tests.builder.dumps import forward, tensor, write_dump
 
 
@@ -151,3 +159,17 @@ def test_a_table_that_ends_in_its_header_is_told(tmp_path: Path) -> None:
     table.write_bytes(table.read_bytes()[:25])
     merged = merge_ranks(table.parent, tmp_path, MergeChoice(("Distributed",)))
     assert list(merged.short) == [(1, 0, 24)]
+
+
+@given(st.lists(st.text("ab.", max_size=4), max_size=8), st.text("ab.", max_size=6))
+def test_a_name_is_chosen_where_it_begins_with_one_of_the_texts(
+    texts: list[str], name: str
+) -> None:
+    assert (name in _Beginnings(texts)) == name.startswith(tuple(texts))
+
+
+@given(st.sets(st.lists(st.sampled_from("ab"), max_size=5).map(tuple), max_size=12))
+def test_the_longest_table_that_goes_on_from_another(lists: set[tuple[str, ...]]) -> None:
+    assert _longest_that_go_on(lists) == {
+        one: max(len(other) for other in lists if other[: len(one)] == one) for one in lists
+    }

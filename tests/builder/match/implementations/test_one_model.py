@@ -1,0 +1,39 @@
+"""When weights say that two programs are of one model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builder.dump.reader import read_dump
+from builder.match.implementations.matching import match_implementations
+from builder.match.tree import Tree, build_tree
+from tests.builder.dumps import forward, tensor, write_dump
+
+
+@pytest.mark.parametrize(
+    ("norms", "found"),
+    [
+        ([5.0, 6.0, 7.0, 8.0], 4),
+        ([5.0, 6.0, 5.0, 6.0], 4),  # layers that were copied from one
+        ([5.0], 1),
+        ([5.0, 5.0, 5.0, 5.0], None),  # nothing tells one from another
+    ],
+)
+def test_weights_that_are_all_equal_tell_nothing(
+    norms: list[float], found: int | None, tmp_path: Path
+) -> None:
+    trees = [_tree(tmp_path / name, name, norms) for name in ("a", "b")]
+    correspondence = match_implementations(*trees)
+    assert (None if correspondence is None else correspondence.said().found) == found
+
+
+def _tree(folder: Path, name: str, norms: list[float]) -> Tree:
+    entries = {
+        f"Module.{name}{at}.Linear.forward.0": forward(
+            [tensor(1.0 + at)], [tensor(2.0 + at)], parameters={"weight": tensor(norm)}
+        )
+        for at, norm in enumerate(norms)
+    }
+    return build_tree(read_dump(write_dump(folder, entries, dict.fromkeys(entries), {})))
