@@ -65,6 +65,10 @@ class _Cell(msgspec.Struct):
     reason: Reason
 
 
+# msgspec learns a type when it is first used, and crashes when two threads do so at once.
+msgspec.json.Decoder(_Cell)
+
+
 def _understood(facts: object) -> Reason:
     try:
         return msgspec.convert({"reason": facts}, _Cell).reason

@@ -28,6 +28,10 @@ from builder.results.records import (
 from builder.results.schema import communication, node, stack
 from msprobe_core.format.bounded import parse_json
 
+# Made on import: msgspec learns a type when first used, and crashes when two threads do so at once.
+_decode_places = msgspec.json.Decoder(list[FindingPlace]).decode
+_decode_certainty = msgspec.json.Decoder(Certainty).decode
+
 
 def with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePair]:
     """Put what extensions measured beside the measures of each value."""
@@ -130,7 +134,7 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
 
 def _places(text: str | None) -> list[FindingPlace]:
     try:
-        return msgspec.json.decode(text, type=list[FindingPlace]) if text else []
+        return _decode_places(text) if text else []
     except msgspec.MsgspecError:
         return []  # a file may come from anywhere
 
@@ -172,7 +176,7 @@ def partners_of(
 def certainty_in(text: str | None) -> Certainty | None:
     """The certainty in a cell; None where there is none, or one of a newer release."""
     try:
-        return None if text is None else msgspec.json.decode(text, type=Certainty)
+        return None if text is None else _decode_certainty(text)
     except msgspec.MsgspecError:
         return None
 
