@@ -18,10 +18,18 @@ from builder.diagnosis.blame import Flows, Walked, flows_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.first_tokens import shows_at_few_tokens
+from builder.diagnosis.left_values import leaves_at
 from builder.diagnosis.module_edges import ModuleEdges, above
+from builder.match.implementations.met_values import MetValues
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.operators.table import has
-from builder.reasons import InputDiffers, Introduced, IntroducedInside, ParameterDiffers
+from builder.reasons import (
+    InputDiffers,
+    Introduced,
+    IntroducedInside,
+    LeavesValues,
+    ParameterDiffers,
+)
 from msprobe_core.format import is_integer_dtype, machine_epsilon
 
 # Twice the rounding of both sides: a module that reads what is nearer was fed the same.
@@ -37,7 +45,7 @@ def walk_by_interfaces(
     """The modules where a difference begins, in order; the rest of what diverges carries it."""
     flow = (flows or flows_of(comparison))[0]
     walk = _Walk(ModuleEdges(Facts(comparison, threshold), flow))
-    findings = list(walk.findings())
+    findings = walk.nearer(list(walk.findings()))
     named = {finding.node for finding in findings}
     for finding in findings[:1]:
         finding.carriers += [n for n in walk.edges.apart if n not in named]
@@ -71,6 +79,43 @@ class _Walk:
             if direction == "forward" and (weights := list(self._of_weights())):
                 yield from weights
                 return
+
+    def nearer(self, findings: list[Finding]) -> list[Finding]:
+        """The findings, of which the first is where the values of the other program are left.
+
+        Only where nothing else was compared: inside a module of which a value further on differs,
+        or before a call that is fed otherwise. Not in half formats: of elements in another order
+        nothing tells there that they are the same.
+        """
+        if not findings or findings[0].node.direction != "forward":
+            return findings
+        first, *others = findings
+        if not isinstance(first.reasons[0], IntroducedInside | InputDiffers):
+            return findings
+        met = MetValues(self._matching.problem, self._matching.benchmark)
+        left = leaves_at(met, self.edges.flow, set(self.edges.apart))
+        if left is None or left[0].exec_order > first.node.exec_order:
+            return findings
+        record = self._matching.problem.dump.values.records[left[1]]
+        if (machine_epsilon(record.dtype or "") or 0.0) > (machine_epsilon("float32") or 0.0):
+            return findings
+        return [self._left(*left, first), *others]
+
+    def _left(self, call: TreeNode, value: int, shown: Finding) -> Finding:
+        """A beginning in the module that a call stands in, or at the call outside all of them.
+
+        What a module reads in another order than its partner, and the module around it does not,
+        may have been moved wrongly on the way.
+        """
+        node, *around = [each for each in (call, *above(call)) if each.kind == "module"] or [call]
+        if around and self._reads_moved(node) and not self._reads_moved(around[0]):
+            node = around[0]
+        said = LeavesValues(self._matching.problem.dump.values.keys[value], call.name)
+        return Finding("introduced", node, "problem", node.exec_order, [said], shown.score, 0.0)
+
+    def _reads_moved(self, node: TreeNode) -> bool:
+        keys, moved = self._matching.problem.dump.values.keys, self._matching.moved
+        return any(i in moved and keys[i].startswith("input") for i in range(*node.values))
 
     def _of_pass(self, apart: list[TreeNode]) -> Iterator[Finding]:
         edges = self.edges

@@ -27,6 +27,7 @@ from builder.reasons import (
     Introduced,
     IntroducedBeyond,
     IntroducedInside,
+    LeavesValues,
     MissingCalls,
     MissingReplaced,
     NonfiniteMade,
@@ -65,7 +66,7 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
             yield from _read_otherwise(reason, finding.inherits)
         case IntegersDiffer():
             yield from _read_otherwise(reason, finding.inherits)
-        case Introduced() | IntroducedBeyond() | IntroducedInside():
+        case Introduced() | IntroducedBeyond() | IntroducedInside() | LeavesValues():
             yield ("introduced",)
         case NonfiniteMade():
             yield ("non_finite",)

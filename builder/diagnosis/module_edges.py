@@ -45,7 +45,7 @@ class ModuleEdges:
     def __init__(self, facts: Facts, flow: Flow) -> None:
         self.facts = facts
         self.matching = matching = facts.comparison.matching
-        self._flow = flow
+        self.flow = flow
         self._running: dict[int, tuple[int, float]] = {}
         self._healing: dict[TreeNode, bool] = {}  # asked of a node by each way that passes it
         self.nodes = [
@@ -95,7 +95,7 @@ class ModuleEdges:
         """Whether a module without a partner reads values that are equal to ones that agree."""
         if node.kind != "module":
             return False
-        values, numbers = self.matching.problem.dump.values, self._flow.prints.numbers
+        values, numbers = self.matching.problem.dump.values, self.flow.prints.numbers
         read = [
             index
             for index in range(*node.values)
@@ -107,7 +107,7 @@ class ModuleEdges:
     @cached_property
     def _agreeing(self) -> frozenset[int]:
         """The fingerprints of the problem's values that were compared and agree."""
-        comparison, numbers = self.facts.comparison, self._flow.prints.numbers
+        comparison, numbers = self.facts.comparison, self.flow.prints.numbers
         known = ~np.isnan(comparison.error) & ~self.facts.is_divergent
         values = comparison.pairs.problem[known].tolist()
         return frozenset(numbers[index] for index in values if index != SURPLUS) - {NO_PRINT}
@@ -159,7 +159,7 @@ class ModuleEdges:
 
     def noise(self, node: TreeNode, until: TreeNode | None = None) -> float:
         """How far apart rounding has taken what a module reads and makes, up to a node in it."""
-        begin, end = self._flow.begins[node.exec_order], (until or node).exec_order
+        begin, end = self.flow.begins[node.exec_order], (until or node).exec_order
         error, is_matched = self.facts.comparison.error, node in self.matching.partner
         read = [float(error[r]) for r in self.tensors_read(node)] if is_matched else []
         return max([*read, self._worst_inside(int(begin), end), self._formats[node.exec_order]])
@@ -185,7 +185,7 @@ class ModuleEdges:
     @cached_property
     def _worst_before(self) -> tuple[Floats, Floats]:
         """The largest error of all that ran before each node: of the forward pass, the backward."""
-        is_backward = np.array([n.direction == "backward" for n in self._flow.tree.in_order])
+        is_backward = np.array([n.direction == "backward" for n in self.flow.tree.in_order])
         forward, backward = (
             np.append(0.0, np.maximum.accumulate(np.where(of_pass, self._rounded, 0.0)))
             for of_pass in (~is_backward, is_backward)
@@ -195,7 +195,7 @@ class ModuleEdges:
     @cached_property
     def _formats(self) -> list[float]:
         """What rounding leaves in each node, by the coarsest format of its values and below it."""
-        values, nodes = self.matching.problem.dump.values, self._flow.tree.in_order
+        values, nodes = self.matching.problem.dump.values, self.flow.tree.in_order
         left = [_rounding(record.dtype) for record in values.records]
         least = _rounding("float32")
         coarsest = [max([least, *left[slice(*node.values)]]) for node in nodes]
@@ -287,7 +287,7 @@ class ModuleEdges:
                 if (row := self._rows_of.get(value)) is not None:
                     rows.append(row)
                 elif reader.kind == "api" and self._inner_edge(reader) in around:
-                    made = set(_outputs(reader, self._flow.tree)) - seen
+                    made = set(_outputs(reader, self.flow.tree)) - seen
                     seen |= made
                     waiting += made
         return [] if waiting else rows
@@ -300,9 +300,9 @@ class ModuleEdges:
 
         Modules alone are recorded, and what stands between them made it, of the node's output too.
         """
-        start, numbers = self._at[node] + 1, self._flow.prints.numbers
+        start, numbers = self._at[node] + 1, self.flow.prints.numbers
         for later in self.nodes[start : start + _FURTHER_ON]:
-            if self._flow.begins[later.exec_order] <= node.exec_order:
+            if self.flow.begins[later.exec_order] <= node.exec_order:
                 continue  # it stands around the node
             read = self.tensors_read(later)
             values = self.facts.paired.problem_values(read)
@@ -314,7 +314,7 @@ class ModuleEdges:
     @cached_property
     def _first_seen(self) -> dict[int, int]:
         """When each fingerprint was seen first: as what a node put out, or as it began with it."""
-        flow, found = self._flow, dict[int, int]()
+        flow, found = self.flow, dict[int, int]()
         keys, owners = flow.tree.dump.values.keys, flow.owners.tolist()
         begins = flow.begins.tolist()
         for index, owner in enumerate(owners):
@@ -344,7 +344,7 @@ class ModuleEdges:
     @cached_property
     def _readers(self) -> dict[tuple[int, int], list[tuple[TreeNode, int]]]:
         """Which nodes read each value that was put out, and as which value of theirs."""
-        flow, found = self._flow, defaultdict[tuple[int, int], list[tuple[TreeNode, int]]](list)
+        flow, found = self.flow, defaultdict[tuple[int, int], list[tuple[TreeNode, int]]](list)
         cells = zip(flow.output.tolist(), flow.consumer.tolist(), flow.value.tolist(), strict=True)
         for output, consumer, value in cells:
             if output != NOWHERE:
@@ -353,7 +353,7 @@ class ModuleEdges:
 
     def _same(self, value: int) -> tuple[int, int]:
         """What a value has in common with the same tensor where a module hands it on."""
-        number = self._flow.prints.numbers[value]
+        number = self.flow.prints.numbers[value]
         return (number, NO_PRINT) if number != NO_PRINT else (NO_PRINT, value)
 
     @cached_property

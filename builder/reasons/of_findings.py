@@ -33,6 +33,16 @@ class IntroducedInside(FindingFact, frozen=True):
     reader: str
 
 
+class LeavesValues(FindingFact, frozen=True):
+    """What `call` reads is equal to values of the other run, and nothing made of its output is.
+
+    `value` is that output.
+    """
+
+    value: str
+    call: str
+
+
 class Drift(FindingFact, frozen=True):
     """A difference grows over many calls, most of all here."""
 
@@ -385,6 +395,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Introduced,
     IntroducedBeyond,
     IntroducedInside,
+    LeavesValues,
     Drift,
     FirstInexact,
     ElementsMoved,

@@ -96,6 +96,11 @@ SENTENCES: Mapping[str, Words] = {
         "(score {score:score})",
         "输入一致；其内部 {reader} 的 {value} 是首个不同的比对值（分数 {score:score}）",
     ),
+    "leaves_values": Words(
+        "what {call} in it reads is equal to values of the benchmark; its {value}, and all that is "
+        "made of it, is equal to none",
+        "其中 {call} 的输入等于标杆中的值；其 {value} 及由它得出的一切均与标杆无一相等",
+    ),
     "explained": Words(
         "{value} is off by {apart:apart}{before}",
         "{value} 相差{apart:apart}{before}",

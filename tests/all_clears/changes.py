@@ -144,7 +144,10 @@ def _values(name: str, content: Any) -> Iterator[Place]:
 def _numbers(at: str, value: Json) -> Iterator[Place]:
     for field, others in _OTHERS.items():
         if field in value:
-            yield Place(field, at, _set(value, field, others))
+            # Tensors without elements are equal where their shapes are: no checksum is missed.
+            is_told = field == "md5" and 0 in value["shape"]
+            given = [other for other in others if other is not None] if is_told else others
+            yield Place(field, at, _set(value, field, given))
     for field in _STATISTICS:
         if value[field] is not None:
             yield Place("statistic", f"{at}.{field}", _statistic(value, field))

@@ -166,7 +166,7 @@ PORT = Port(
     {
         "scale": "blocks.1.mixer",
         "no mask": "blocks.1.mixer",
-        "another activation": "blocks.1.ffn",
+        "another activation": "blocks.1.ffn.act or blocks.1.ffn",
         "factor forgotten": "tokens",
     },
 )

@@ -16,8 +16,10 @@ class Port:
     """A model in two programs; the port takes the weights of the original.
 
     `ported` makes the port of an original, with a fault or (None) without. `faults` says for each
-    fault in which module of the port, by its path, the first wrong number is made; `dtypes` are the
-    formats that both programs can compute in.
+    fault in which module of the port, by its path, the first wrong number is made, or by which call
+    outside all modules, or `in` which function; ` or ` stands before the module around it or next
+    to it, where values are recorded too coarsely to tell. `dtypes` are the formats that both
+    programs can compute in.
     """
 
     name: str

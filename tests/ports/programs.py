@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from tests.ports import decoder, experts, gpt, layouts, reshaped_weights, vision
+from tests.ports import (
+    convolutions,
+    decoder,
+    experts,
+    functional,
+    gpt,
+    graphs,
+    layouts,
+    recurrent,
+    reshaped_weights,
+    vision,
+)
 from tests.ports.port import Port
 
 PORTS = (
     *(decoder.PORT, gpt.PORT, vision.PORT, experts.PORT, layouts.PORT),
     *(reshaped_weights.FOLDED, reshaped_weights.PADDED),
+    *(functional.PORT, convolutions.PORT, recurrent.PORT, graphs.PORT),
 )
 # The last two were written after the diagnosis, with what should be named.
 PACKAGES = ("language", "sequences", "vision", "later_language", "later_vision")

@@ -16,13 +16,17 @@ from tests.ports.run import ORIGINAL, SOUND
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said of one port: the nodes named, in order, and where it should begin."""
+    """What was said of one port: the nodes named, in order, and where it should begin.
+
+    `lines` are the lines of source that go with them.
+    """
 
     port: str
     dtype: str
     run: str
     wanted: str | None
     named: tuple[str, ...]
+    lines: tuple[str, ...]
     claim: Claim
 
     @property
@@ -30,12 +34,17 @@ class Answer:
         """Whether the first node named is the fault's; of a sound port, that none is."""
         if self.wanted is None:
             return not self.named
-        return bool(self.named) and _is_of(self.named[0], self.wanted)
+        return self._is_among(1)
 
     @property
     def is_in_three(self) -> bool:
         """Whether one of the first three is."""
-        return any(_is_of(name, self.wanted or "") for name in self.named[:3])
+        return self._is_among(3)
+
+    def _is_among(self, many: int) -> bool:
+        answers = zip(self.named[:many], self.lines[:many])
+        places = (self.wanted or "").split(" or ")
+        return any(_is_of(name, line, place) for name, line in answers for place in places)
 
 
 def answers(
@@ -49,11 +58,17 @@ def answers(
         output = root / "compared" / f"{port.name}-{dtype}-{run}"
         result = builder.build(folder / run, folder / ORIGINAL, output)
         named = tuple(finding.name for finding in result.findings)
+        lines = tuple(finding.line or "" for finding in result.findings)
         wanted = None if run == SOUND else port.faults[run]
-        yield Answer(port.name, dtype, run, wanted, named, result.claim)
+        yield Answer(port.name, dtype, run, wanted, named, lines, result.claim)
 
 
-def _is_of(name: str, wanted: str) -> bool:
-    """Whether an entry is that of a module by its path, or of a call outside all by its name."""
+def _is_of(name: str, line: str, wanted: str) -> bool:
+    """Whether an entry is that of a module by its path, or of a call outside all by its name.
+
+    `in FUNCTION` is a function of a program that has no modules.
+    """
+    if wanted.startswith("in "):
+        return f", {wanted}" in line
     owner = name.removesuffix(".forward.0").removesuffix(".backward.0")
     return owner.rpartition(".")[0] == f"Module.{wanted}" or name.startswith(f"{wanted}.")

@@ -156,6 +156,6 @@ PORT = Port(
         "scale forgotten": "blocks.0.attn",
         "another activation": "blocks.0.mlp",
         "norm left out": "blocks.0",
-        "mean pooled": "fc",
+        "mean pooled": "Tensor.mean or fc",
     },
 )

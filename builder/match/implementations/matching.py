@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import msgspec
@@ -17,6 +18,7 @@ import numpy as np
 from builder.dump.sketch_numbers import projected_norms, sketches_of
 from builder.dump.stack_frames import model_frame
 from builder.dump.values import Record
+from builder.match.implementations.met_values import MetValues
 from builder.match.implementations.modules import pair_modules, unpaired_in
 from builder.match.implementations.parameters import (
     Parameter,
@@ -36,6 +38,9 @@ from msprobe_core.format import is_integer_dtype
 # Of the run with fewer weights as many must be found in the other for the two to be one model. One
 # number throughout, as of norms that were folded into the next weight, is found in any model.
 _FOUND = 0.5
+# Distinct values that calls put out. What reads a weight that is found is one; two more are none
+# that another model comes by.
+_ENOUGH_MET = 3
 # Numbers that are the same to 1e-5 leave elements that far apart, by the norm, where none moved;
 # moved at random they are √2 apart. Between them the value is free.
 _MOVED = 0.1
@@ -106,30 +111,59 @@ def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | No
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
     fewer = min(len(ours.parameters), len(theirs.parameters))
-    if not _tell_one_model(pairs, ours, theirs):
+    is_one = _tell_one_model(pairs, ours, theirs) or _share_values(pairs, trees)
+    if not (is_one and _tell_apart(ours) and _tell_apart(theirs)):
         return None
     calls = _modules(problem), _modules(benchmark)
     ran = [
         {path: put_out(nodes[0], tree) for path, nodes in found.items()}
         for found, tree in zip(calls, trees)
     ]
-    paths = pair_modules(pairs, *ran)
+    alike = partial(_edges_alike, trees, calls)
+    paths = pair_modules(pairs, *ran, alike=alike)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
-    paths |= {k: v for k, v in pair_modules(pairs, *ran).items() if k not in paths}
+    paths |= {k: v for k, v in pair_modules(pairs, *ran, alike=alike).items() if k not in paths}
     return Found(pairs, paths, calls, fewer)
+
+
+def _edges_alike(
+    trees: tuple[Tree, Tree], calls: tuple[_Calls, _Calls], path: str, other: str
+) -> int:
+    """How many are alike of the first tensor that modules read and the first that they put out."""
+    ours, theirs = (
+        _tensors(nodes[name][0], tree) for nodes, name, tree in zip(calls, (path, other), trees)
+    )
+    return sum(
+        _are_alike(ours[role][0], theirs[role][0], trees)
+        for role in ("input", "output")
+        if ours.get(role) and theirs.get(role)
+    )
+
+
+def _tell_apart(side: Side) -> bool:
+    """Whether weights tell one module from another: not where they are all equal."""
+    told = [p.numbers for p in side.parameters if not p.is_constant]
+    return len(set(told)) >= min(2, len(told))
 
 
 def _tell_one_model(pairs: Sequence[WeightPair], ours: Side, theirs: Side) -> bool:
     """Whether enough weights of the run with fewer are found in the other.
 
-    Constant ones tell nothing of a model, and weights that are all equal tell no module of another.
+    Constant ones tell nothing of a model.
     """
-    told = [[p for p in side.parameters if not p.is_constant] for side in (ours, theirs)]
-    if any(len({p.numbers for p in several}) < min(2, len(several)) for several in told):
-        return False
-    telling = min(map(len, told))
+    telling = min(sum(not p.is_constant for p in side.parameters) for side in (ours, theirs))
     evidence = [pair for pair in pairs if not any(p.is_constant for p in pair.problem)]
     return telling > 0 and min(_count(evidence, 0), _count(evidence, 1)) >= _FOUND * telling
+
+
+def _share_values(pairs: Sequence[WeightPair], trees: tuple[Tree, Tree]) -> bool:
+    """Whether two programs come by the same values, though most of their weights are others.
+
+    So it is where norms are folded into weights, or gates stand in another order. What programs of
+    two models share, such as angles, is made without weights; one weight at least has to be found.
+    """
+    found = any(not p.is_constant for pair in pairs for p in pair.problem)
+    return found and MetValues(*trees).put_out(trees[0]) >= _ENOUGH_MET
 
 
 def are_unlike_calls(matching: Matching) -> bool:
@@ -319,13 +353,17 @@ def _edge(
 def _are_alike(ours: int, theirs: int, trees: tuple[Tree, Tree]) -> bool:
     """Whether what a module is given besides its first tensor is the same thing.
 
-    A mask, angles or places that either program makes for itself are another signature.
+    A mask, angles or places that either program makes for itself are another signature. What has
+    no end, as the numbers of a mask, is the same where all that is known of it is.
     """
-    numbers = [
-        numbers_of(tree.dump.values.records[index]) for index, tree in zip((ours, theirs), trees)
-    ]
-    one, other = numbers
-    return one is None or other is None or one.are_like(other)
+    records = [tree.dump.values.records[index] for index, tree in zip((ours, theirs), trees)]
+    one, other = map(numbers_of, records)
+    if one is not None and other is not None:
+        return one.are_like(other)
+    if all(is_integer_dtype(record.dtype or "") for record in records):
+        return True
+    left, right = ([r.Max, r.Min, r.Mean, r.Norm] for r in records)
+    return left == right
 
 
 def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:

@@ -2,22 +2,30 @@
 
 Both sides of a pair hold the same weights, whatever the modules are called and however the weights
 are fused inside. Of modules that wrap one another and hold the same, those pair that put out as
-many elements: owners of weights with the innermost, what wraps them with the outermost.
+many elements and read and put out the same numbers; where none does, owners of weights pair with
+the innermost, what wraps them with the outermost.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from builder.match.implementations.parameters import Parameter
 from builder.match.implementations.weight_pairs import WeightPair
 
 _Held = frozenset[int]
+# How many of the first tensor read and the first put out are alike: of a path, of another.
+EdgesAlike = Callable[[str, str], int]
 
 
 def pair_modules(
-    pairs: Sequence[WeightPair], problem: Mapping[str, int], benchmark: Mapping[str, int]
+    pairs: Sequence[WeightPair],
+    problem: Mapping[str, int],
+    benchmark: Mapping[str, int],
+    *,
+    alike: EdgesAlike,
 ) -> dict[str, str]:
     """The benchmark's module path for each of the problem's that has a partner.
 
@@ -26,6 +34,7 @@ def pair_modules(
     ours, theirs = _held_by_side(pairs)
     left, right = _by_held(ours, problem), _by_held(theirs, benchmark)
     owners = {each.module for pair in pairs for each in pair.problem}
+    votes = _votes(left, right, alike)
     found: dict[str, str] = {}
     for held, chain in left.items():
         waiting = right.get(held, [])
@@ -33,10 +42,34 @@ def pair_modules(
         for path in sorted(chain, key=lambda each: each not in owners):
             fitting = [other for other in waiting if benchmark[other] == problem[path]]
             if fitting:
-                partner = fitting[-1 if path in owners else 0]
+                if path in owners:
+                    fitting.reverse()
+                partner = max(fitting, key=lambda other: votes[_layer(path), _layer(other)])
                 waiting.remove(partner)
                 found[path] = partner
     return found
+
+
+def _votes(
+    left: Mapping[_Held, Sequence[str]], right: Mapping[_Held, Sequence[str]], alike: EdgesAlike
+) -> Counter[tuple[str, str]]:
+    """How often modules of one name and another are alike, over all layers.
+
+    Behind a fault nothing is alike: there the layers before it tell.
+    """
+    votes: Counter[tuple[str, str]] = Counter()
+    for held, chain in left.items():
+        others = right.get(held, ())
+        if len(chain) > 1 or len(others) > 1:
+            for path in chain:
+                for other in others:
+                    votes[_layer(path), _layer(other)] += alike(path, other)
+    return votes
+
+
+def _layer(path: str) -> str:
+    """A path without the numbers of its layers."""
+    return re.sub(r"\d+", "#", path)
 
 
 def _held_by_side(pairs: Sequence[WeightPair]) -> tuple[dict[str, set[int]], dict[str, set[int]]]:

@@ -43,14 +43,14 @@ class Numbers:
         leaves.
         """
         rounded = 0.0 if self.epsilon == other.epsilon else max(self.epsilon, other.epsilon)
-        return self._within(rounded + _SUMMED, other)
+        return self.are_within(rounded + _SUMMED, other)
 
     def are_like(self, other: Numbers) -> bool:
         """Whether no more than rounding behind many layers lies between the numbers of two sides.
 
         What is further apart differs in whatever order its elements stand.
         """
-        return self._within(_LIKE, other)
+        return self.are_within(_LIKE, other)
 
     def apart(self, other: Numbers) -> float:
         """How far apart the numbers of two tensors of one size are, in units of their norm."""
@@ -59,7 +59,8 @@ class Numbers:
         apart += abs(self.largest - other.largest) + abs(self.smallest - other.smallest)
         return apart / (self.norm or 1.0)
 
-    def _within(self, share: float, other: Numbers) -> bool:
+    def are_within(self, share: float, other: Numbers) -> bool:
+        """Whether no more than a share of the largest, the norm and the mean lies between them."""
         if self.size != other.size:
             return False
         peak = max(abs(self.largest), abs(self.smallest), abs(other.largest), abs(other.smallest))
@@ -131,9 +132,12 @@ def has_modules(tree: Tree) -> bool:
 
 
 def _recorded(tree: Tree) -> Iterator[Parameter]:
-    if not has_modules(tree):
-        yield from _read_by_calls(tree)
-        return
+    kept = list(_held_by_modules(tree))
+    # A model may keep its weights in a dictionary of its own, and hand them to functions.
+    yield from kept or _read_by_calls(tree)
+
+
+def _held_by_modules(tree: Tree) -> Iterator[Parameter]:
     values = tree.dump.values
     for node in sorted(tree.in_order, key=lambda each: each.began):
         entry = node.entry
@@ -147,7 +151,7 @@ def _recorded(tree: Tree) -> Iterator[Parameter]:
 
 
 def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
-    """Where calls alone are recorded: what no call made and a gradient is asked for.
+    """Where no module holds any: what calls read, no call made and a gradient is asked for.
 
     A run without gradients asks for none; there it is what stands behind a call's first argument.
     """

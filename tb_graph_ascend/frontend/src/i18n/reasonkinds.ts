@@ -29,6 +29,7 @@ export const REASON_KINDS = {
   introduced: "finding",
   introduced_beyond: "finding",
   introduced_inside: "finding",
+  leaves_values: "finding",
   drift: "finding",
   first_inexact: "finding",
   elements_moved: "finding",

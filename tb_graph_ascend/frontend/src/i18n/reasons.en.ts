@@ -19,6 +19,7 @@ export const reasonsEn: Record<string, string> = {
   introduced_beyond: "its inputs differ (score {{input_score, score}}), but not such that its {{value}} would (score {{score, score}})",
   begins_at_token: "first at request {{request}}, position {{position}}; {{apart}} of {{of}} tokens are apart",
   introduced_inside: "its inputs agree; inside it {{value}} of {{reader}} is the first value compared that does not (score {{score, score}})",
+  leaves_values: "what {{call}} in it reads is equal to values of the benchmark; its {{value}}, and all that is made of it, is equal to none",
   explained: "{{value}} is off by {{apart, apart}}{{before}}",
   explained_sketch: "{{value}} is off by about {{apart, apart}}{{before}}",
   explained_norm: "the norm of {{value}} is off by {{apart, apart}}{{before}}",

@@ -19,6 +19,7 @@ export const reasonsZh: Record<string, string> = {
   introduced_beyond: "输入有差异（分数 {{input_score, score}}），但不足以使 {{value}} 如此不同（分数 {{score, score}}）",
   begins_at_token: "最先出现在请求 {{request}} 的位置 {{position}}；{{of}} 个 token 中有 {{apart}} 个不同",
   introduced_inside: "输入一致；其内部 {{reader}} 的 {{value}} 是首个不同的比对值（分数 {{score, score}}）",
+  leaves_values: "其中 {{call}} 的输入等于标杆中的值；其 {{value}} 及由它得出的一切均与标杆无一相等",
   explained: "{{value}} 相差{{apart, apart}}{{before}}",
   explained_sketch: "{{value}} 相差约{{apart, apart}}{{before}}",
   explained_norm: "{{value}} 的范数相差{{apart, apart}}{{before}}",
