@@ -1,13 +1,15 @@
 """Manual mappings as a file: `<name>.mapping.json` beside a database, and `--manual_mapping`.
 
-The form is {"version": 1, "pairs": [{"step", "rank", "problem", "benchmark", "descendants"}]};
-names are entry names of the dumps, step and rank may be null for all of them.
+The form is {"version": 1, "pairs": [{"step", "rank", "problem", "benchmark", "descendants"}],
+"weights": [{"step", "rank", "problem": […], "benchmark": […], "factor"}]}; names of pairs are entry
+names of the dumps, those of weights are paths of parameters; step and rank may be null for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import isfinite
 from pathlib import Path
 
 import msgspec
@@ -34,9 +36,31 @@ class MappedPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.step in (None, step) and self.rank in (None, rank)
 
 
+class MappedWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters that a person says are one tensor, in whatever order of elements and axes.
+
+    Several on one side make up that of the other, in their order; the problem's is `factor` times
+    the benchmark's.
+    """
+
+    problem: tuple[str, ...]
+    benchmark: tuple[str, ...]
+    factor: float = 1.0
+    step: int | None = None
+    rank: int | None = None
+
+    def applies_to(self, step: int, rank: int) -> bool:
+        """Whether they are meant for a step and rank."""
+        return self.step in (None, step) and self.rank in (None, rank)
+
+    def __str__(self) -> str:
+        return f"{' + '.join(self.problem)} ↔ {' + '.join(self.benchmark)}"
+
+
 class _File(msgspec.Struct):
     version: int
-    pairs: list[MappedPair]
+    pairs: list[MappedPair] = []
+    weights: list[MappedWeights] = []
 
 
 # Made at once: msgspec crashes when two threads are the first to use a type.
@@ -50,7 +74,25 @@ def mapping_path(database: Path) -> Path:
 
 
 def read_mapping(path: Path) -> list[MappedPair]:
-    """Read a mapping file; raises MappingError when it is missing or of another form."""
+    """The pairs of a mapping file; raises MappingError when it is missing or of another form."""
+    return _read(path).pairs
+
+
+def read_weights(path: Path) -> list[MappedWeights]:
+    """What a mapping file says of weights; raises MappingError like `read_mapping`."""
+    weights = _read(path).weights
+    for each in weights:
+        if not each.problem or not each.benchmark or 1 < len(each.problem) <= len(each.benchmark):
+            raise MappingError(
+                f"{path}: weights {each}: several on both sides, or none on one",
+                "pair one tensor with those that make it up",
+            )
+        if not isfinite(each.factor) or not each.factor:
+            raise MappingError(f"{path}: weights {each}: factor {each.factor}", "give a number")
+    return weights
+
+
+def _read(path: Path) -> _File:
     try:
         content = _decode(path.read_bytes())
     except FileNotFoundError:
@@ -65,7 +107,7 @@ def read_mapping(path: Path) -> list[MappedPair]:
         raise MappingError(
             f"{path}: version {content.version}, this tool reads {FILE_VERSION}", "update the tool"
         )
-    return content.pairs
+    return content
 
 
 @contextmanager
@@ -83,7 +125,11 @@ def changing(path: Path) -> Iterator[None]:
 
 
 def write_mapping(path: Path, pairs: Sequence[MappedPair]) -> None:
-    """Write a mapping file in one step, so that a reader sees the old or the new one."""
-    content = msgspec.json.encode(_File(FILE_VERSION, list(pairs)))
+    """Write a mapping file in one step, so that a reader sees the old or the new one.
+
+    What the file says of weights stays.
+    """
+    weights = _read(path).weights if path.exists() else []
+    content = msgspec.json.encode(_File(FILE_VERSION, list(pairs), weights))
     with written_whole(path) as beside:
         beside.write_bytes(msgspec.json.format(content, indent=2) + b"\n")

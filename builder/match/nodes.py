@@ -7,7 +7,7 @@ over everything, then rules of a layer mapping, names, and last, on request, gue
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -18,7 +18,7 @@ from builder.match.frameworks.recomputation import link_recomputed
 from builder.match.frameworks.words import CallRules, speak_alike
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
-from builder.match.manual_file import MappedPair
+from builder.match.manual_file import MappedPair, MappedWeights
 from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
@@ -42,16 +42,24 @@ class MatchRules:
     """What a user asks of the matching beyond names.
 
     `by_position` pairs modules of other names by the shapes of their parameters and their place,
-    the way one model written twice needs it. `values` pairs single values by their full names,
-    `calls` MindSpore's calls with PyTorch's.
+    the way one model written twice needs it. `weights` says which parameters are one tensor in two
+    programs of one model. `values` pairs single values by their full names, `calls` MindSpore's
+    calls with PyTorch's.
     """
 
     layer_mapping: ModuleMapping | None = None
     by_position: bool = False
     fuzzy: bool = False
     manual: Sequence[MappedPair] = ()
+    weights: Sequence[MappedWeights] = ()
     values: Mapping[str, str] = field(default_factory=dict)
     calls: CallRules = field(default_factory=dict)
+
+    def at(self, step: int, rank: int) -> MatchRules:
+        """The rules for a step and rank."""
+        manual = [pair for pair in self.manual if pair.applies_to(step, rank)]
+        weights = [each for each in self.weights if each.applies_to(step, rank)]
+        return replace(self, manual=manual, weights=weights)
 
 
 @dataclass(slots=True)

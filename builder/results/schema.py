@@ -26,6 +26,7 @@ __all__ = [
     "shard",
     "stack",
     "value",
+    "weight",
 ]
 
 metadata = MetaData()
@@ -56,9 +57,21 @@ def _table(spec: TableSpec) -> Table:
     return Table(spec.name, metadata, *columns)
 
 
-meta, graph, node, form, record, stack, communication, finding, flow, passage, layout, shard = map(
-    _table, TABLES
-)
+(
+    meta,
+    graph,
+    node,
+    form,
+    record,
+    stack,
+    communication,
+    finding,
+    flow,
+    passage,
+    layout,
+    shard,
+    weight,
+) = (_table(spec) for spec in TABLES)
 
 
 def _values() -> Subquery:

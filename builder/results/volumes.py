@@ -18,7 +18,7 @@ from pathlib import Path
 from builder.errors import DatabaseError
 from builder.results.opening import check_length, connect
 from builder.write.result_writer import volumes_of
-from builder.write.tables import IDS, VOLUME
+from builder.write.tables import IDS, VOLUME, WEIGHT
 
 _AGAIN = "copy it beside the index, or join again"
 
@@ -103,8 +103,12 @@ def _look_into(connection: sqlite3.Connection, volume: Volume) -> None:
     address = f"{volume.path.absolute().as_uri()}?mode=ro&immutable=1"
     connection.execute("ATTACH DATABASE ? AS volume", (address,))
     check_length(volume.path, connection, "volume")
-    shown = [name for name in IDS if name != "graph"]
-    if not all(_has_table(connection, "volume", name) for name in ("part", *shown)):
+    named = [name for name in IDS if name != "graph"]
+    shown = [name for name in named if _has_table(connection, "volume", name)]
+    # Files of earlier releases lack the weights, and have all else.
+    if not {"part", *named} - {WEIGHT.name} <= {"part", *shown} or not _has_table(
+        connection, "volume", "part"
+    ):
         raise DatabaseError(f"{volume.path}: has not the tables of a volume", _AGAIN)
     label = connection.execute("SELECT plan, unit FROM volume.part").fetchone()
     if label != (volume.plan, volume.unit):

@@ -9,7 +9,7 @@ import msgspec
 
 from builder.errors import InputError, MappingError
 from builder.match.frameworks.words import CallRules
-from builder.match.manual_file import read_mapping
+from builder.match.manual_file import read_mapping, read_weights
 from builder.match.nodes import MatchRules, ModuleMapping
 from builder.work.options import BuildOptions
 from builder.work.outcome import PairOutcome
@@ -30,6 +30,7 @@ def match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
         by_position=options.match_by_position,
         fuzzy=options.fuzzy_match,
         manual=read_mapping(manual) if manual is not None else (),
+        weights=read_weights(manual) if manual is not None else (),
         values=_data_mapping(options.data_mapping),
         calls=_call_mapping(options.api_mapping),
     )
@@ -56,6 +57,13 @@ def check_rules(rules: MatchRules, options: BuildOptions, outcomes: Sequence[Pai
                 f"{options.manual_mapping}: no step and rank has both {pair.problem} and "
                 f"{pair.benchmark}",
                 "remove this pair",
+            )
+    for weights, found_in in zip(rules.weights, zip(*(o.weights_by_hand for o in done))):
+        if not any(found_in):
+            raise MappingError(
+                f"{options.manual_mapping}: no step and rank has all weights of {weights}, "
+                "compared as two programs of one model",
+                "correct their paths, or remove them",
             )
     for (name, other), found in zip(rules.values.items(), zip(*(o.named for o in done))):
         if any(all(sides) for sides in found):

@@ -94,7 +94,8 @@ class RuleState:
 class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
-    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes,
+    `rules`, `manual` and `weights_by_hand` say by position which mapping rules, manual pairs and
+    weights paired by hand found what they name,
     `named` on which side the values of a data mapping are;
     `errors` counts the nodes that are rated error for what is no number, `first_error` names the
     first of them;
@@ -136,6 +137,7 @@ class PairOutcome:
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
+    weights_by_hand: tuple[bool, ...] = ()
     named: tuple[tuple[bool, bool], ...] = ()
     findings: tuple[StoredFinding, ...] = ()
     sightings: tuple[StoredSighting, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from builder.match.implementations.matching import (
     are_unlike_calls,
     match_implementations,
 )
+from builder.match.implementations.weight_pairs import WeightPair
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.passing_places import place_passing
 from builder.match.places import give_places
@@ -63,6 +64,7 @@ class ComparedPair:
     flows: tuple[Flow, Flow] | None = None
     unlike_programs: TwoImplementations | None = None
     tokens: TokensAligned | None = None
+    weights: Sequence[WeightPair] = ()
 
     @property
     def trees(self) -> list[Tree]:
@@ -139,10 +141,9 @@ def with_flows(pair: ComparedPair) -> ComparedPair:
 
 def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
-    manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("reading")
     cores = instructions.cores
-    merged = match_merged(plan, options, replace(rules, manual=manual), cores)
+    merged = match_merged(plan, options, rules.at(plan.step, plan.rank), cores)
     problem, benchmark = merged.matching.problem, merged.matching.benchmark
     enter("comparing")
     return ComparedPair(
@@ -187,9 +188,9 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         dump, other = comparable_parts(problem.dump, other)
         problem, levels = build_tree(dump), None
     benchmark = build_tree(other)
-    manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("matching")
-    matched = _matched(plan, (problem, benchmark), replace(rules, manual=manual), instructions)
+    at = rules.at(plan.step, plan.rank)
+    matched = _matched(plan, (problem, benchmark), at, instructions)
     matching = matched.matching
     problem, benchmark = matching.problem, matching.benchmark
     enter("comparing")
@@ -207,6 +208,7 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         notes=notes,
         unlike_programs=matched.unlike_programs,
         tokens=matched.tokens,
+        weights=matched.weights,
     )
 
 
@@ -217,34 +219,37 @@ class _Matched:
     matching: Matching
     unlike_programs: TwoImplementations | None = None
     tokens: TokensAligned | None = None
+    weights: Sequence[WeightPair] = ()
 
 
 def _matched(
     plan: PairPlan, trees: tuple[Tree, Tree], rules: MatchRules, instructions: Instructions
 ) -> _Matched:
-    aligned = _aligned(plan, *trees, instructions)
+    aligned = _aligned(plan, trees, rules, instructions)
     if aligned is not None:
         programs = aligned.correspondence
-        return _Matched(programs.matching, programs.said(), aligned.said)
+        return _Matched(programs.matching, programs.said(), aligned.said, programs.weights)
     matching = match_trees(*trees, rules)
-    found = _programs(matching, instructions.options, instructions)
-    return _Matched(matching) if found is None else _Matched(found.matching, found.said())
+    found = _programs(matching, rules, instructions)
+    if found is None:
+        return _Matched(matching)
+    return _Matched(found.matching, found.said(), weights=found.weights)
 
 
 def _aligned(
-    plan: PairPlan, problem: Tree, benchmark: Tree, instructions: Instructions
+    plan: PairPlan, pair: tuple[Tree, Tree], rules: MatchRules, instructions: Instructions
 ) -> AlignedRuns | None:
     """Two runs that computed the same tokens in other forward passes, matched by these."""
     options = instructions.options
     asked = options.same == "tokens"
     if not asked and (options.same is not None or _is_told(options, instructions)):
         return None
-    if not (passes_of([problem]) and passes_of([benchmark])):
+    if not all(passes_of([tree]) for tree in pair):
         found = None
     else:
-        sides = (problem, plan.problem_beside), (benchmark, plan.benchmark_beside)
-        trees = ([tree, *map(_tree, beside)] for tree, beside in sides)
-        found = match_tokens(*trees, asked=asked)
+        sides = zip(pair, (plan.problem_beside, plan.benchmark_beside))
+        ours, theirs = ([tree, *map(_tree, beside)] for tree, beside in sides)
+        found = match_tokens((ours, theirs), rules, asked=asked)
     if found is None and asked:
         raise InputError(
             f"{plan.problem} and {plan.benchmark}: no tokens that both runs computed were found",
@@ -258,14 +263,16 @@ def _tree(path: Path) -> Tree:
 
 
 def _programs(
-    matching: Matching, options: BuildOptions, instructions: Instructions
+    matching: Matching, rules: MatchRules, instructions: Instructions
 ) -> Correspondence | None:
     """How two programs of one model correspond, where names say too little or a user says so."""
+    options = instructions.options
     if options.same == "program" or _is_told(options, instructions):
         return None
-    if options.same is None and are_versions(matching) and not are_unlike_calls(matching):
+    is_asked = options.same is not None or bool(rules.weights)
+    if not is_asked and are_versions(matching) and not are_unlike_calls(matching):
         return None
-    return match_implementations(matching.problem, matching.benchmark)
+    return match_implementations(matching.problem, matching.benchmark, rules)
 
 
 def _is_told(options: BuildOptions, instructions: Instructions) -> bool:
@@ -276,8 +283,13 @@ def _is_told(options: BuildOptions, instructions: Instructions) -> bool:
         or options.fuzzy_match
         or any(told)
         or instructions.backend is not None
-        or bool(instructions.rules.manual)
+        or (bool(instructions.rules.manual) and not _is_of_two_programs(options, instructions))
     )
+
+
+def _is_of_two_programs(options: BuildOptions, instructions: Instructions) -> bool:
+    """Whether somebody has said that the runs are of two programs of one model."""
+    return options.same in ("model", "tokens") or bool(instructions.rules.weights)
 
 
 def _prepared(

@@ -27,6 +27,7 @@ from builder.flow.weights import (
 )
 from builder.judge.verdict import Judgement
 from builder.match.frameworks.words import unfit_rules
+from builder.match.implementations.weight_pairs import WeightPair
 from builder.match.nodes import Matching, MatchRules
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
@@ -104,6 +105,7 @@ def outcome_of(
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
+        weights_by_hand=_weight_states(result.pair, rules),
         named=named_values(comparison.matching),
         findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
         sightings=tuple(
@@ -273,6 +275,19 @@ def _manual_states(pair: ComparedPair, rules: MatchRules) -> tuple[bool, ...]:
         and mapped.benchmark in pair.benchmark.by_name
         for mapped in rules.manual
     )
+
+
+def _weight_states(pair: ComparedPair, rules: MatchRules) -> tuple[bool, ...]:
+    by_hand = {_paths(each) for each in pair.weights if each.by_hand}
+    return tuple(
+        (each.problem, each.benchmark) in by_hand
+        and each.applies_to(pair.plan.step, pair.plan.rank)
+        for each in rules.weights
+    )
+
+
+def _paths(pair: WeightPair) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(p.path for p in pair.problem), tuple(p.path for p in pair.benchmark)
 
 
 def _gradients_agree(comparison: Comparison) -> bool | None:

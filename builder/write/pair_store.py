@@ -19,7 +19,8 @@ from builder.write.node_rows import checked_columns, judged_columns, node_column
 from builder.write.placement import Placed
 from builder.write.result_writer import Database, insert_columns, insert_record, insert_rows
 from builder.write.shard_rows import Row, layout_rows, paired, shard_rows
-from builder.write.tables import LAYOUT, SHARD
+from builder.write.tables import LAYOUT, SHARD, WEIGHT
+from builder.write.weight_rows import weight_rows
 
 
 def store(
@@ -39,11 +40,13 @@ def store(
         more, more_sparse = checked_columns(problem, result, options.threshold)
         full, sparse = full | more, sparse | more_sparse
     layouts, shards = _of_ranks(result, problem, benchmark, options)
+    weights = list(weight_rows(pair.weights, problem))
     early.finish()
     with database.transaction() as connection:
         insert_columns(connection, "node", full, sparse)
         insert_rows(connection, "layout", LAYOUT.columns, layouts)
         insert_rows(connection, "shard", SHARD.columns, shards)
+        insert_rows(connection, "weight", WEIGHT.columns, weights)
         # What makes the nodes and values part of a graph comes last.
         _insert_graphs(connection, result, problem, benchmark, options)
     return outcome_of(result, problem, benchmark, instructions)

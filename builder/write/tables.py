@@ -228,6 +228,19 @@ SHARD = TableSpec(
     ),
 )
 
+# Which parameters of two programs of one model are one tensor.
+WEIGHT = TableSpec(
+    "weight",
+    (
+        "graph INTEGER NOT NULL",  # the problem's
+        "node INTEGER NOT NULL",  # of the problem, that the first of its parameters stands in
+        "problem TEXT NOT NULL",  # JSON list of paths, in the order in which they are joined
+        "benchmark TEXT NOT NULL",
+        "relation TEXT NOT NULL",  # same | reshaped | joined | split | scaled | differs
+        "by_hand INTEGER NOT NULL",  # 1 where a person has paired them
+    ),
+)
+
 TABLES = (
     META,
     GRAPH,
@@ -241,6 +254,7 @@ TABLES = (
     PASSAGE,
     LAYOUT,
     SHARD,
+    WEIGHT,
 )
 
 # Of an index alone: the files beside it that have the nodes and values of its graphs.
@@ -272,10 +286,11 @@ IDS: dict[str, dict[str, str]] = {
     },
     "layout": {"value": "record"},
     "shard": {"value": "record"},
+    "weight": {"graph": "graph", "node": "node"},
 }
 
 # What files of this version may lack because they are older; readers find it empty there.
-LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD)
+LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD, WEIGHT)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten", "let_pass"),
     "finding": ("places", "perhaps", "divergent", "certainty"),
@@ -306,4 +321,5 @@ INDEXES = (
     "CREATE INDEX passage_consumer ON passage (consumer)",
     "CREATE INDEX layout_value ON layout (value)",
     "CREATE INDEX shard_value ON shard (value)",
+    "CREATE INDEX weight_graph ON weight (graph)",
 )

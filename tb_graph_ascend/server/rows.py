@@ -8,6 +8,12 @@ import msgspec
 
 from builder.results.followers.spread import DivergentShares, divergent_nodes, shares_of
 from builder.results.records import NodeList
+from builder.results.weights import (
+    SharedWeights,
+    WeightRelation,
+    matching_weights,
+    shared_weights,
+)
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
@@ -83,8 +89,17 @@ class DivergentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Limit = 200
 
 
+class WeightQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Weights with `part` in a path of either side, of one relation; left out means all."""
+
+    part: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    relation: WeightRelation | None = None
+    offset: Offset = 0
+    limit: Limit = 200
+
+
 def resource(place: Workplace) -> Resource:
-    """Routes of `/api/databases/<db>/pairs/<step>/<rank>`: rows, profile, outline, divergent."""
+    """Routes of `/api/databases/<db>/pairs/<step>/<rank>`: rows, graph, outline, weights, …."""
     routes = Resource("rows")
 
     @routes.route(f"{_PAIR}/rows", query=RowQuery, answer=RowWindow)
@@ -137,5 +152,14 @@ def resource(place: Workplace) -> Resource:
         toggled = [int(entry) for entry in query.toggled.split(".") if entry]
         wish = OutlineWish(toggled, query.divergent, query.here, query.prefix, query.after)
         return outline_of(index, wish, query.offset, query.limit)
+
+    @routes.route(f"{_PAIR}/weights", query=WeightQuery, answer=SharedWeights)
+    def weights(db: str, step: int, rank: int, query: WeightQuery) -> SharedWeights:
+        """A page of the parameters that two programs of one model share."""
+        database = place.open(db).database
+        every = shared_weights(database, step, rank)
+        found = matching_weights(every, query.part, query.relation)
+        page = found[query.offset : query.offset + query.limit]
+        return SharedWeights(len(every), len(found), query.offset, page)
 
     return routes

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import builder
 from builder.work.options import BuildOptions
+from tests.builder.results.test_weights import program
 from tests.builder.run.units.runs import layout
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 
@@ -47,6 +48,8 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build_two_causes(logdir / "causes")
     ported = port(SAMPLES / "statistics" / "problem", logdir / "ported" / "dump", LAYERS)
     build(logdir / "ported", ported, bench)
+    programs = [program(logdir / "programs" / "dumps" / name, name) for name in ("a", "b")]
+    build(logdir / "programs", *programs, BuildOptions(workers=1))
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
 
 

@@ -209,6 +209,22 @@ describe("mapping", () => {
     await page.context().close();
   });
 
+  it("lists the weights of two programs, and gives a file to correct them in", () =>
+    on("programs", async (page) => {
+      await tab(page, "Mapping");
+      const weights = page.locator("section", { hasText: "weights of both programs" });
+      await expect.poll(() => weights.locator("li").count()).toBe(3);
+      await weights.getByLabel("part of a path").fill("TWO");
+      await expect.poll(() => weights.locator("li").allInnerTexts()).toEqual([expect.stringContaining("a.two.weight")]);
+      await weights.locator("li button").first().click();
+      await expect.poll(() => selectedName(page)).toBe("Module.a.two.Linear.forward.0");
+      const save = () => weights.getByRole("button", { name: "Download with weights" }).click();
+      const { content } = await downloaded(page, save);
+      expect(JSON.parse(content.toString())).toMatchObject({
+        weights: ["one", "two", "three"].map((name) => ({ problem: [`a.${name}.weight`], benchmark: [`b.${name}.weight`] })),
+      });
+    }));
+
   it("stays in the page where the folder is read-only, and offers the download", async () => {
     const { page, complaints } = await open(await addressOf(places.readonly, "renamed"));
     await graphsShown(page);

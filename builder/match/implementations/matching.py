@@ -28,7 +28,7 @@ from builder.match.implementations.parameters import (
     parameters_of,
 )
 from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights
-from builder.match.nodes import Matching
+from builder.match.nodes import Matching, MatchRules
 from builder.match.shared_calls import ENOUGH_SHARED
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS, ValuePairs
@@ -91,27 +91,39 @@ class Found:
     recorded: int
 
 
-def match_implementations(problem: Tree, benchmark: Tree) -> Correspondence | None:
-    """The correspondence of two programs; None where they do not share half of their weights."""
+_NOTHING_TOLD = MatchRules()
+
+
+def match_implementations(
+    problem: Tree, benchmark: Tree, rules: MatchRules = _NOTHING_TOLD
+) -> Correspondence | None:
+    """The correspondence of two programs; None where they do not share half of their weights.
+
+    Of `rules` the weights and modules count that were paired by hand. Raises MappingError where
+    weights so paired are not of one size.
+    """
     trees = (problem, benchmark)
-    found = corresponding(problem, benchmark, _put_out)
+    found = corresponding(problem, benchmark, _put_out, rules)
     if found is None:
         return None
     nodes = [*_in_turn(*found.calls, found.paths), *_outside_in_turn(trees)]
     return Correspondence(_matched(trees, nodes, found.weights), found.weights, found.recorded)
 
 
-def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | None:
-    """The weights and modules of two programs that correspond; None as above.
+def corresponding(
+    problem: Tree, benchmark: Tree, put_out: PutOut, rules: MatchRules = _NOTHING_TOLD
+) -> Found | None:
+    """The weights and modules of two programs that correspond; None and raises as above.
 
     `put_out` tells how much a module puts out: of those that hold the same weights, modules that
     put out as much pair.
     """
     trees = (problem, benchmark)
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
-    pairs = pair_weights(ours, theirs)
+    pairs = pair_weights(ours, theirs, rules.weights)
     fewer = min(len(ours.parameters), len(theirs.parameters))
-    is_one = _tell_one_model(pairs, ours, theirs) or _share_values(pairs, trees)
+    is_told = any(pair.by_hand for pair in pairs)
+    is_one = is_told or _tell_one_model(pairs, ours, theirs) or _share_values(pairs, trees)
     if not (is_one and _tell_apart(ours) and _tell_apart(theirs)):
         return None
     calls = _modules(problem), _modules(benchmark)
@@ -123,7 +135,20 @@ def corresponding(problem: Tree, benchmark: Tree, put_out: PutOut) -> Found | No
     paths = pair_modules(pairs, *ran, alike=alike)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran, alike=alike).items() if k not in paths}
+    for path, other in _modules_by_hand(trees, rules):
+        paths = {k: v for k, v in paths.items() if path != k and other != v}
+        paths[path] = other
     return Found(pairs, paths, calls, fewer)
+
+
+def _modules_by_hand(trees: tuple[Tree, Tree], rules: MatchRules) -> Iterator[tuple[str, str]]:
+    """The paths of modules that a person has paired."""
+    for pair in rules.manual:
+        ours, theirs = trees[0].by_name.get(pair.problem), trees[1].by_name.get(pair.benchmark)
+        if ours is None or theirs is None or ours.kind != "module" or theirs.kind != "module":
+            continue
+        if ours.entry is not None and theirs.entry is not None:
+            yield ours.entry.path, theirs.entry.path
 
 
 def _edges_alike(
@@ -228,7 +253,7 @@ def whole_weights(pairs: Sequence[WeightPair]) -> dict[int, int]:
     return {
         pair.problem[0].index: pair.benchmark[0].index
         for pair in pairs
-        if len(pair.problem) == len(pair.benchmark) == 1
+        if len(pair.problem) == len(pair.benchmark) == 1 and pair.relation != "scaled"
     }
 
 

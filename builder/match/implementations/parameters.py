@@ -59,6 +59,12 @@ class Numbers:
         apart += abs(self.largest - other.largest) + abs(self.smallest - other.smallest)
         return apart / (self.norm or 1.0)
 
+    def times(self, factor: float) -> Numbers:
+        """The numbers of that many times the tensor."""
+        ends = self.largest * factor, self.smallest * factor
+        norm = self.norm * abs(factor)
+        return Numbers(self.size, max(ends), min(ends), self.mean * factor, norm, self.epsilon)
+
     def are_within(self, share: float, other: Numbers) -> bool:
         """Whether no more than a share of the largest, the norm and the mean lies between them."""
         if self.size != other.size:

@@ -14,9 +14,11 @@ from itertools import combinations
 from typing import Literal
 
 from builder.dump.values import Record
+from builder.errors import MappingError
 from builder.match.implementations.parameters import Numbers, Parameter, joined_numbers
+from builder.match.manual_file import MappedWeights
 
-Relation = Literal["same", "reshaped", "joined", "split", "differs"]
+Relation = Literal["same", "reshaped", "joined", "split", "scaled", "differs"]
 # Of those of like norm so many on either side are looked at: rounding leaves a weight's own partner
 # among the nearest, and equal weights are found before.
 _WINDOW = 8
@@ -26,11 +28,15 @@ _PARTS = 256
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """Weights that are one tensor, or together one; `differs` where the numbers are others'."""
+    """Weights that are one tensor, or together one; `differs` where the numbers are others'.
+
+    `by_hand` where a person says so; then one may be `scaled`, a multiple of the other.
+    """
 
     problem: tuple[Parameter, ...]
     benchmark: tuple[Parameter, ...]
     relation: Relation
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +47,61 @@ class Side:
     records: Sequence[Record]
 
 
-def pair_weights(problem: Side, benchmark: Side) -> list[WeightPair]:
-    """The pairs that the numbers show: first of whole weights, then of several that make up one."""
-    pairs = list(_whole(problem.parameters, benchmark.parameters))
-    ours = {id(each) for pair in pairs for each in pair.problem}
-    theirs = {id(each) for pair in pairs for each in pair.benchmark}
-    left = Side([p for p in problem.parameters if id(p) not in ours], problem.records)
-    right = Side([p for p in benchmark.parameters if id(p) not in theirs], benchmark.records)
-    for fused, parts in _joined(left, right):
-        pairs.append(WeightPair((fused,), parts, "joined"))
-        ours.add(id(fused))
-        theirs |= {id(each) for each in parts}
-    left = Side([p for p in left.parameters if id(p) not in ours], problem.records)
-    right = Side([p for p in right.parameters if id(p) not in theirs], benchmark.records)
+def pair_weights(
+    problem: Side, benchmark: Side, told: Sequence[MappedWeights] = ()
+) -> list[WeightPair]:
+    """Those that a person paired, and of the others the pairs that the numbers show.
+
+    First of whole weights, then of several that make up one. Raises MappingError where weights
+    paired by hand are not of one size.
+    """
+    pairs = list(_by_hand(problem, benchmark, told))
+    left, right = _rest(problem, pairs, 0), _rest(benchmark, pairs, 1)
+    pairs += _whole(left.parameters, right.parameters)
+    left, right = _rest(problem, pairs, 0), _rest(benchmark, pairs, 1)
+    pairs += [WeightPair((fused,), parts, "joined") for fused, parts in _joined(left, right)]
+    left, right = _rest(problem, pairs, 0), _rest(benchmark, pairs, 1)
     pairs += [WeightPair(parts, (fused,), "split") for fused, parts in _joined(right, left)]
     return pairs
+
+
+def _rest(side: Side, pairs: Sequence[WeightPair], number: int) -> Side:
+    """The problem's (0) or the benchmark's (1) weights that are in no pair."""
+    taken = {id(each) for pair in pairs for each in (pair.problem, pair.benchmark)[number]}
+    return Side([each for each in side.parameters if id(each) not in taken], side.records)
+
+
+# --- paired by hand -------------------------------------------------------------------------------
+
+
+def _by_hand(ours: Side, theirs: Side, told: Sequence[MappedWeights]) -> Iterator[WeightPair]:
+    """What a person says, of weights that both runs have."""
+    known = [{each.path: each for each in side.parameters} for side in (ours, theirs)]
+    for each in told:
+        if set(each.problem) <= known[0].keys() and set(each.benchmark) <= known[1].keys():
+            problem = tuple(known[0][path] for path in each.problem)
+            benchmark = tuple(known[1][path] for path in each.benchmark)
+            sides = Side(problem, ours.records), Side(benchmark, theirs.records)
+            yield WeightPair(problem, benchmark, _told_relation(*sides, each), by_hand=True)
+
+
+def _told_relation(ours: Side, theirs: Side, told: MappedWeights) -> Relation:
+    sizes = [sum(each.numbers.size for each in side.parameters) for side in (ours, theirs)]
+    if sizes[0] != sizes[1]:
+        raise MappingError(
+            f"weights {told}: {sizes[0]} elements beside {sizes[1]}",
+            "pair weights that have as many elements together",
+        )
+    left, right = (joined_numbers(side.parameters, side.records) for side in (ours, theirs))
+    if left is None or right is None or not left.agree(right.times(told.factor)):
+        return "differs"
+    if told.factor != 1.0:
+        return "scaled"
+    if len(ours.parameters) > 1:
+        return "split"
+    if len(theirs.parameters) > 1:
+        return "joined"
+    return _pair(ours.parameters[0], theirs.parameters[0]).relation
 
 
 # --- whole weights --------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from builder.match.implementations.matching import (
     made_alike,
     whole_weights,
 )
-from builder.match.nodes import Matching
+from builder.match.nodes import Matching, MatchRules
 from builder.match.sequences.aligned_values import (
     AlignedValue,
     RunOfTokens,
@@ -68,16 +68,17 @@ class AlignedRuns:
 
 
 def match_tokens(
-    problem: Sequence[Tree], benchmark: Sequence[Tree], *, asked: bool
+    both: tuple[Sequence[Tree], Sequence[Tree]], rules: MatchRules, *, asked: bool
 ) -> AlignedRuns | None:
     """Match two runs of one or more dumps; None where their tokens are laid out alike, or unknown.
 
     Unless it is `asked` for, runs of the same forward passes are left alone.
     """
-    sides = [passes_of(trees) for trees in (problem, benchmark)]
+    problem, benchmark = both
+    sides = [passes_of(trees) for trees in both]
     if not all(sides) or (not asked and not _are_laid_out_otherwise(*sides)):
         return None
-    found = corresponding(problem[0], benchmark[0], _width)
+    found = corresponding(problem[0], benchmark[0], _width, rules)
     if found is None:
         return None
     is_swapped = _is_whole(sides[1]) > _is_whole(sides[0])

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import builder
 from tb_graph_ascend.server import create_app
+from tests.builder.results.test_weights import program
 from tests.tb_graph_ascend.conftest import Site
 
 Json = dict[str, Any]
@@ -155,3 +157,19 @@ def test_a_single_graph_has_rows_of_one_side(site_of: Callable[..., Site]) -> No
     rows = everything(site_of("communication/bench", None))["rows"]
     assert {row["word"] for row in rows} == {"none"}
     assert all(row["benchmark"] is None for row in rows)
+
+
+def test_weights_of_two_programs_come_in_pages_and_by_part_and_relation(tmp_path: Path) -> None:
+    sides = program(tmp_path / "a", "a"), program(tmp_path / "b", "b")
+    file = builder.build(*sides, tmp_path / "runs").path
+    client = create_app([tmp_path / "runs"]).test_client()
+    (entry,) = client.get("/api/databases").json["databases"]  # type: ignore[index]
+    site = Site(tmp_path / "runs", file, client, entry["id"])
+    page = site.get("/pairs/0/0/weights", limit=2, offset=1)
+    assert (page["all"], page["total"], page["offset"]) == (3, 3, 1)
+    assert [each["problem"] for each in page["weights"]] == [["a.two.weight"], ["a.three.weight"]]
+    found = site.get("/pairs/0/0/weights", part="ONE", relation="same")
+    assert (found["all"], found["total"]) == (3, 1)
+    assert found["weights"][0]["benchmark"] == ["b.one.weight"]
+    assert site.get("/pairs/0/0/weights", relation="scaled")["total"] == 0
+    assert site.get("/pairs/7/0/weights")["all"] == 0

@@ -22,6 +22,8 @@ import type {
   NodeList,
   NodeShards,
   NodeTable,
+  SharedWeight,
+  SharedWeights,
   NonfiniteStarts,
   ModuleGraph,
   PairGraphs,
@@ -207,6 +209,8 @@ export const api = {
     request<DivergentShares>(address(`${pair(db, step, rank)}/shares`)),
   divergent: (db: string, step: number, rank: number, query: { cause?: string; earlier?: boolean; perhaps?: boolean; offset: number; limit: number }) =>
     request<NodeList>(address(`${pair(db, step, rank)}/divergent`, query)),
+  weights: (db: string, step: number, rank: number, query: { part?: string; relation?: SharedWeight["relation"]; offset: number; limit: number }) =>
+    request<SharedWeights>(address(`${pair(db, step, rank)}/weights`, query)),
   nonfinite: (db: string, step: number, rank: number) =>
     request<NonfiniteStarts>(address(`${pair(db, step, rank)}/nonfinite`)),
   proposals: (db: string, step: number, rank: number) =>

@@ -2312,6 +2312,31 @@ export interface components {
             hits: components["schemas"]["Node"][];
         };
         /**
+         * SharedWeights
+         * @description A page of the weights that a filter lets through; `all` are there without one.
+         */
+        SharedWeights: {
+            all: number;
+            total: number;
+            offset: number;
+            weights: components["schemas"]["SharedWeight"][];
+        };
+        /**
+         * SharedWeight
+         * @description Parameters of the problem, and those of the benchmark that are the same tensor.
+         *
+         *         Several on one side make up that of the other, in their order. `differs` where the numbers are
+         *         others; `node` is one of the problem that the first stands in.
+         */
+        SharedWeight: {
+            problem: string[];
+            benchmark: string[];
+            /** @enum {unknown} */
+            relation: "differs" | "joined" | "reshaped" | "same" | "scaled" | "split";
+            by_hand: boolean;
+            node: number;
+        };
+        /**
          * StandingAnswer
          * @description Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
          *
@@ -2880,6 +2905,8 @@ export type RowWindow = components['schemas']['RowWindow'];
 export type RowAbove = components['schemas']['RowAbove'];
 export type RailEdge = components['schemas']['RailEdge'];
 export type SearchHits = components['schemas']['SearchHits'];
+export type SharedWeights = components['schemas']['SharedWeights'];
+export type SharedWeight = components['schemas']['SharedWeight'];
 export type StandingAnswer = components['schemas']['StandingAnswer'];
 export type Cause = components['schemas']['Cause'];
 export type CausePlace = components['schemas']['CausePlace'];

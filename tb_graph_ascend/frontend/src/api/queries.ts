@@ -3,10 +3,11 @@
 import { QueryClient, infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { RequestError, api, type NodeQuery, type Scope } from "./client";
-import type { NodeDetails } from "./types";
+import type { NodeDetails, SharedWeight } from "./types";
 
 /** Nodes that a card unfolds to. */
 const MOST_LISTED = 100;
+const MOST_AT_ONCE = 2000; // of what the server gives
 /** With the two seconds for which the server remembers its scan, a new file is seen within five. */
 const REFRESH_MS = 2500;
 
@@ -114,6 +115,33 @@ export const divergentQuery = (db: string, step: number, rank: number, to: LedTo
       return next < total && nodes.length > 0 ? next : undefined;
     },
   });
+
+/** Weights with a text in a path of either side, of one relation; left out means all. */
+export interface WeightFilter {
+  part?: string;
+  relation?: SharedWeight["relation"];
+}
+
+export const weightsQuery = (db: string, step: number, rank: number, filter: WeightFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["db", db, "weights", step, rank, filter],
+    queryFn: ({ pageParam }) => api.weights(db, step, rank, { ...filter, offset: pageParam, limit: MOST_LISTED }),
+    initialPageParam: 0,
+    getNextPageParam: ({ offset, weights, total }) => {
+      const next = offset + weights.length;
+      return next < total && weights.length > 0 ? next : undefined;
+    },
+  });
+
+/** All weights of a step and rank, page by page. */
+export async function allWeights(db: string, step: number, rank: number): Promise<SharedWeight[]> {
+  const found: SharedWeight[] = [];
+  for (;;) {
+    const { weights, total } = await api.weights(db, step, rank, { offset: found.length, limit: MOST_AT_ONCE });
+    found.push(...weights);
+    if (weights.length === 0 || found.length >= total) return found;
+  }
+}
 
 function whither(to: LedTo): { cause?: string; earlier?: boolean; perhaps?: boolean } {
   if (to === "none") return {};

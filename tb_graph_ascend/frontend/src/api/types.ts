@@ -70,6 +70,8 @@ export type {
   SearchHits,
   Since,
   Shard,
+  SharedWeight,
+  SharedWeights,
   StripCell,
   StripRow,
   UnknownWord,

@@ -1,6 +1,6 @@
 /* Mapping files, and the browser's download. */
 
-import type { MappedPair } from "../api/types";
+import type { MappedPair, SharedWeight } from "../api/types";
 
 /** Hand a text or picture to the person as a file. */
 export function download(name: string, content: string | Blob, type: string): void {
@@ -12,9 +12,11 @@ export function download(name: string, content: string | Blob, type: string): vo
   URL.revokeObjectURL(link.href);
 }
 
-/** The text of <name>.mapping.json. */
-export function mappingFile(pairs: readonly MappedPair[]): string {
-  return `${JSON.stringify({ version: 1, pairs }, null, 2)}\n`;
+/** The text of <name>.mapping.json; with weights, which a build takes as paired by hand. */
+export function mappingFile(pairs: readonly MappedPair[], shared: readonly SharedWeight[] = []): string {
+  const weights = shared.map(({ problem, benchmark }) => ({ problem, benchmark }));
+  const content = { version: 1, pairs, ...(weights.length > 0 && { weights }) };
+  return `${JSON.stringify(content, null, 2)}\n`;
 }
 
 /** The pairs of a mapping file; null when it is none. */

@@ -17,6 +17,7 @@ import { MappedPairs } from "./MappedPairs";
 import { PickSlot } from "./PickSlot";
 import { Proposals } from "./Proposals";
 import { RebuildButton } from "./RebuildButton";
+import { SharedWeights } from "./SharedWeights";
 
 export function MappingPanel() {
   const { t } = useTranslation();
@@ -37,6 +38,7 @@ export function MappingPanel() {
       <Outcome />
       <MappedPairs mappings={mappings.data} changeable />
       <RebuildButton mappings={mappings.data} />
+      <SharedWeights pairs={mappings.data.pairs} />
     </div>
   );
 }
@@ -47,6 +49,7 @@ function ReadOnly({ mappings }: { mappings: Mappings }) {
     <div className="scroll mapping">
       <p className="muted">{t("mapping.readOnly")}</p>
       <MappedPairs mappings={mappings} changeable={false} />
+      <SharedWeights pairs={mappings.pairs} />
     </div>
   );
 }
