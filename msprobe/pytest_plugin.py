@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def precision_diff(request: pytest.FixtureRequest, tmp_path: Path) -> PrecisionDiff:
     """Compare two dumps, and fail with the text of the first finding."""
-    configured = _configured(str(request.config.getini(_THRESHOLD) or ""))
+    configured = configured_threshold(str(request.config.getini(_THRESHOLD) or ""))
 
     def compare(
         run_a: Path | str, run_b: Path | str, *, threshold: float | None = None
@@ -65,7 +65,8 @@ def precision_diff(request: pytest.FixtureRequest, tmp_path: Path) -> PrecisionD
     return compare
 
 
-def _configured(text: str) -> float | None:
+def configured_threshold(text: str) -> float | None:
+    """The threshold in a project's configuration, None without one; raises UsageError."""
     try:
         return float(text) if text else None
     except ValueError:

@@ -31,8 +31,10 @@ class ShownPaths:
         """A sentence with every absolute path in it shortened."""
         for folder in self._folders:
             if folder in text:
-                text = re.sub(re.escape(folder) + r"(?:[\\/]+|(?![\w.-]))", "./", text)
-        return _ABSOLUTE.sub(lambda match: self.path(match[0]), text.replace("./.", "."))
+                spelled = r"(?<![\w.:/\\-])" + re.escape(folder)
+                text = re.sub(spelled + r"[\\/]+(?=[^\s\\/])", "", text)
+                text = re.sub(spelled + r"(?![\w.-])", ".", text)
+        return _ABSOLUTE.sub(lambda match: self.path(match[0]), text)
 
     def path(self, path: str) -> str:
         """A whole path shortened; one that is relative stays as it is."""
