@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 @dataclass(slots=True)
 class ToolUser:
-    """A client that is connected; `sizes` are the bytes of each answer by the tool's name."""
+    """A client that is connected; `sizes` are the bytes of each answer by its tool."""
 
     client: Client
     portal: BlockingPortal
@@ -30,7 +30,8 @@ class ToolUser:
         (content,) = result.content
         assert content.type == "text"
         assert result.structured_content is None
-        self.sizes.setdefault(tool, []).append(len(content.text.encode()))
+        if not result.is_error:
+            self.sizes.setdefault(tool, []).append(len(content.text.encode()))
         return result.is_error, content.text
 
     def ask(self, tool: str, **arguments: object) -> dict[str, Any]:

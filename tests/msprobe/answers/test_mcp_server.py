@@ -16,6 +16,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from msprobe.answers.bounds import MOST_BYTES
 from msprobe.answers.questions import QUESTIONS
+from tests.agents.policy import Suspicion, investigate
 from tests.agents.tool_user import ToolUser, connected
 from tests.conftest import ROOT
 from tests.msprobe.answers.conftest import Served
@@ -45,13 +46,14 @@ def test_a_client_learns_the_tools_and_that_texts_are_data(user: ToolUser) -> No
 def test_the_way_from_a_folder_to_the_line(user: ToolUser, served: Served) -> None:
     listed = user.ask("list_results")["results"]
     assert {one["result"] for one in listed} == {served.faulty, served.sound}
-    opened = user.ask("open_result", result=served.faulty)
-    assert opened["claim"]["all_clear"] is False
-    (finding,) = user.ask("findings", result=served.faulty)["findings"]
-    assert finding["node"] == opened["first_finding"] == "Tensor.__mul__.0.forward"
-    why = user.ask("explain_node", result=served.faulty, node=finding["node_id"])
-    assert why["finding"] == 1
-    assert (why["problem_stack"][0]["line"], why["problem_stack"][0]["code"]) == (44, "y = y * 1.7")
+    said = investigate(user, served.faulty)
+    assert said == Suspicion(
+        0,
+        "Tensor.__mul__.0.forward",
+        "Module.layers.1.mlp.MLP.forward.0",
+        "job/model_dump.py:44",
+    )
+    assert investigate(user, served.sound) is None
 
 
 def test_the_command_says_the_same(user: ToolUser, served: Served, run: Run) -> None:
