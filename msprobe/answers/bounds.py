@@ -36,17 +36,20 @@ def bounded(answer: msgspec.Struct, listed: str, offset: int, paths: ShownPaths)
 
     `listed` names the field that is asked for in pages; the answer gets `total` and `more`.
     """
-    head: dict[str, Any] = msgspec.to_builtins(answer)
+    every = getattr(answer, listed)
+    # No more of a list than could have room is turned into JSON: a file may have a million.
+    shown = msgspec.structs.replace(answer, **{listed: every[offset : offset + MOST_BYTES]})
+    head: dict[str, Any] = msgspec.to_builtins(shown)
     entries = head.pop(listed)
     for level in _LEVELS:
         cut = _Cut(level, paths)
-        page = {**cut.record(head), "total": len(entries), listed: [], "more": 2**53}
+        page = {**cut.record(head), "total": len(every), listed: [], "more": 2**53}
         room = MOST_BYTES - len(msgspec.json.encode(page))
-        page[listed] = _fitting(entries[offset:], cut, room)
-        if page[listed] or (room >= 0 and offset >= len(entries)):
+        page[listed] = _fitting(entries, cut, room)
+        if page[listed] or (room >= 0 and not entries):
             break
     reached = offset + len(page[listed])
-    page["more"] = reached if reached < len(entries) else None
+    page["more"] = reached if reached < len(every) else None
     return page
 
 

@@ -60,9 +60,15 @@ def make_server(folder: ResultFolder) -> Server[Any]:
         return ListToolsResult(tools=[_tool(question) for question in QUESTIONS.values()])
 
     async def call_tool(_: object, asked: CallToolRequestParams) -> CallToolResult:
-        return await anyio.to_thread.run_sync(
-            _answered, folder, asked.name, asked.arguments or {}, limiter=one_at_a_time
-        )
+        given = (folder, asked.name, asked.arguments or {})
+        try:
+            return await anyio.to_thread.run_sync(
+                _answered, *given, abandon_on_cancel=True, limiter=one_at_a_time
+            )
+        except anyio.get_cancelled_exc_class():
+            # A client that left waits for no build; the thread that follows it ends with it.
+            folder.stop_builds()
+            raise
 
     return Server(
         "msprobe",

@@ -29,7 +29,7 @@ def build_result(folder: ResultFolder, asked: OfNewResult) -> ResultOverview:
         threshold=asked.threshold,
         overflow_check=True,  # as graph_visualize and the library have it by default
     )
-    made = _built(BuildJobs(folder.logdirs), wanted)
+    made = _built(folder.builds, wanted)
     file = None if made.database is None else folder.logdirs.resolve(made.database)
     if file is None:
         raise AnswerError(

@@ -11,7 +11,6 @@ import msgspec
 from builder.dump.stack_frames import SourceLine, source_lines
 from builder.reasons import sentence
 from builder.results.equal_numbers import key_of
-from builder.results.followers.step import step_followers
 from builder.results.followers.told_way import told_way
 from builder.results.named_nodes import node_named
 from builder.results.reading import Results
@@ -139,7 +138,7 @@ def explain_node(folder: ResultFolder, asked: OfNode) -> ExplainedNode:
     """Why a node differs, and where that began."""
     file, results, node = _found(folder, asked)
     details = results.details(node.id)
-    way = told_way(results, partial(step_followers, results), node.id)
+    way = told_way(results, partial(folder.followers, file), node.id)
     problem, benchmark = _lines(details.stack)
     return ExplainedNode(
         result=file.shown,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -130,6 +129,6 @@ def findings(folder: ResultFolder, asked: OfResult) -> FindingList:
     return FindingList(file.shown, text, known.refusal, listed)
 
 
-def diagnosis_of(file: ResultFile | Path) -> Diagnosis:
+def diagnosis_of(file: ResultFile) -> Diagnosis:
     """The diagnosis that a result file holds; raises DatabaseError for one that holds none."""
-    return diagnose(file if isinstance(file, Path) else file.path)
+    return diagnose(file.path)

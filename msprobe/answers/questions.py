@@ -26,6 +26,7 @@ from msprobe.answers.overview import findings, list_results, open_result
 from msprobe.answers.result_folder import ResultFolder
 from msprobe.answers.two_results import compare_results
 from msprobe.errors import AnswerError
+from msprobe_core.format.mendable_error import MendableError
 
 Answer = Callable[[ResultFolder, Any], msgspec.Struct]
 
@@ -116,8 +117,16 @@ def ask(
     """The answer to a question as JSON may have it, at most 4 KB.
 
     `arguments` are an object of JSON, or with `lenient` one whose numbers are texts. Raises
-    AnswerError for what cannot be asked so, and what the builder raises.
+    AnswerError, without any absolute path, for what cannot be asked so or cannot be read.
     """
+    try:
+        return _answer(folder, name, arguments, lenient=lenient)
+    except MendableError as error:
+        told = map(folder.paths.text, (error.message, error.hint))
+        raise AnswerError(*told) from error
+
+
+def _answer(folder: ResultFolder, name: str, arguments: object, *, lenient: bool) -> dict[str, Any]:
     question = QUESTIONS.get(name)
     if question is None:
         raise AnswerError(f"{name[:100]!r}: no such question", f"ask one of {', '.join(QUESTIONS)}")

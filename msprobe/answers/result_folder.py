@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.results.cache import Cache
+from builder.results.followers.step import StepFollowers, step_followers
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from msprobe.answers.shown_paths import ShownPaths
 from msprobe.errors import AnswerError
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
+from tb_graph_ascend.server.build_jobs import BuildJobs
 
 _MOST_OPEN = 4
+_MOST_STEPS = 2  # of each file: an agent follows one way, which may lead into the step before
 _NAMED = 100  # characters of a wrong name that an error repeats
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A result file that is open, with the steps that were asked about last."""
+
+    results: Results
+    steps: Cache[StepFollowers] = field(default_factory=lambda: Cache(_MOST_STEPS))
 
 
 class ResultFolder:
@@ -27,7 +39,8 @@ class ResultFolder:
         self.logdirs = LogDirs([self.root])
         self.paths = ShownPaths([folder, self.root, Path.cwd()])
         self.build_into = None if build_into is None else self._building(build_into)
-        self._open: Cache[Results] = Cache(_MOST_OPEN, lambda old: old.close())
+        self.builds = BuildJobs(self.logdirs)
+        self._open: Cache[_Opened] = Cache(_MOST_OPEN, lambda old: old.results.close())
 
     def results(self) -> list[ResultFile]:
         """All result files, newest first; looked for anew, for builds add some."""
@@ -45,7 +58,17 @@ class ResultFolder:
 
     def open(self, file: ResultFile) -> Results:
         """A result file, kept open while it is asked about."""
-        return self._open.get(file.version, lambda: open_results(file.path))
+        return self._opened(file).results
+
+    def followers(self, file: ResultFile, step: int, rank: int) -> StepFollowers:
+        """What follows from what in a step and rank, kept: a step is read whole for one node."""
+        opened = self._opened(file)
+        return opened.steps.get((step, rank), lambda: step_followers(opened.results, step, rank))
+
+    def stop_builds(self) -> None:
+        """Stop what is being built, and remove what it wrote."""
+        for build in self.builds.all():
+            self.builds.cancel(build.id)
 
     def dump(self, argument: str, name: str) -> Path:
         """A dump by its path below the folder; raises AnswerError."""
@@ -60,6 +83,9 @@ class ResultFolder:
     def shown(self, path: Path) -> str:
         """A path as it is named below the folder."""
         return self.paths.path(os.fspath(path))
+
+    def _opened(self, file: ResultFile) -> _Opened:
+        return self._open.get(file.version, lambda: _Opened(open_results(file.path)))
 
     def _below(self, name: str, argument: str) -> Path:
         """The path that a name stands for; links are followed by whoever opens it."""

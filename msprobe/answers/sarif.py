@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from builder import Diagnosis
-from builder.claim import told
+from builder.claim import Claim, told
 from builder.dump.stack_frames import SourceLine
 from builder.finding_certainty import CertaintyWord
 from builder.results.finding_facts import FindingFacts
@@ -46,10 +46,20 @@ def sarif_log(diagnosis: Diagnosis, folder: Path) -> dict[str, Any]:
         "tool": {"driver": driver},
         "originalUriBaseIds": {_WORKING_FOLDER: {"uri": f"{folder.resolve().as_uri()}/"}},
         "columnKind": "unicodeCodePoints",
-        "properties": {"claim": told(diagnosis.claim)},
+        "invocations": [_invocation(diagnosis.claim)],
         "results": [_result(one, kinds.index(one.kind), len(found), folder) for one in found],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _invocation(claim: Claim) -> dict[str, Any]:
+    """What may be said of the runs: no results alone are no all-clear."""
+    level = "note" if claim.is_clear else "warning"
+    said = {"level": level, "message": {"text": told(claim)}}
+    return {
+        "executionSuccessful": not claim.incomplete and claim.code != "nothing",
+        "toolExecutionNotifications": [said],
+    }
 
 
 def _rule(kind: str) -> dict[str, Any]:

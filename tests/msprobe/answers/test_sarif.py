@@ -57,7 +57,22 @@ def test_a_log_fits_the_official_schema(served: Served, run: Run, tmp_path: Path
 def test_runs_that_agree_have_no_results(served: Served) -> None:
     log = _validated(sarif_log(diagnose(served.root / served.sound), Path.cwd()))
     assert log["runs"][0]["results"] == []
-    assert "no difference" in log["runs"][0]["properties"]["claim"]
+    (told,) = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert told["level"] == "note"
+    assert "no difference" in told["message"]["text"]
+
+
+def test_no_results_of_runs_that_were_not_compared_are_no_all_clear(tmp_path: Path) -> None:
+    call = "Torch.op.0.forward"
+    for side in ("p", "b"):
+        nothing = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2]}
+        write_dump(tmp_path / side, {call: forward([nothing], [nothing])}, {call: None}, {})
+    path = build(tmp_path / "p", tmp_path / "b", tmp_path / "out", BuildOptions(workers=1)).path
+    (run,) = _validated(sarif_log(diagnose(path), tmp_path))["runs"]
+    assert run["results"] == []
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["level"] == "warning"
 
 
 @pytest.mark.parametrize("is_absolute", [True, False])
