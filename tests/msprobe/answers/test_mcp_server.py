@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from msprobe.answers.bounds import MOST_BYTES
-from msprobe.answers.questions import QUESTIONS
+from msprobe.answers.questions import QUESTIONS, ask
+from msprobe.answers.result_folder import ResultFolder
 from tests.agents.policy import Suspicion, investigate
 from tests.agents.tool_user import ToolUser, connected
 from tests.conftest import ROOT
@@ -182,45 +187,78 @@ def test_a_server_without_a_folder_to_build_into_only_reads(served: Served) -> N
     assert sorted(served.root.rglob("*")) == before
 
 
-def test_numbers_that_json_does_not_have_do_not_end_the_server(served: Served) -> None:
-    """Written by hand: no client sends them."""
-    ask = (
-        '{{"jsonrpc":"2.0","id":{0},"method":"tools/call",'
-        '"params":{{"name":"{1}","arguments":{2}}}}}'
-    )
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "by hand", "version": "1"},
-    }
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "by hand", "version": "1"},
+}
+
+
+@contextmanager
+def by_hand(root: Path, calls: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A server that was sent lines which no client sends; calls are `name, arguments` as JSON."""
     lines = [
-        json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
+        json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}),
         json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        ask.format(
-            1, "build_result", '{"problem":"problem","benchmark":"benchmark","threshold":NaN}'
-        ),
-        ask.format(2, "findings", '{"result":"x.vis.db","offset":Infinity}'),
-        "no JSON at all",
-        ask.format(3, "list_results", "{}"),
     ]
-    command = [sys.executable, "-m", "msprobe", "mcp", str(served.root), "--build-into"]
+    for number, call in enumerate(calls, 1):
+        asked = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{{call}}}}}'
+        lines.append(asked if call else "no JSON at all")
+    command = [sys.executable, "-m", "msprobe", "mcp", str(root), "--build-into", str(root)]
     with subprocess.Popen(
-        [*command, str(served.root)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as server:
         assert server.stdin is not None
+        try:
+            server.stdin.write("\n".join(lines) + "\n")
+            server.stdin.flush()
+            yield server
+            server.stdin.close()
+            assert server.wait(20) == 0
+        finally:
+            server.kill()
+
+
+def test_numbers_that_json_does_not_have_do_not_end_the_server(served: Served) -> None:
+    dumps = '"problem":"problem","benchmark":"benchmark"'
+    calls = [
+        f'"name":"build_result","arguments":{{{dumps},"threshold":NaN}}',
+        '"name":"findings","arguments":{"result":"x.vis.db","offset":Infinity}',
+        "",
+        '"name":"list_results","arguments":{}',
+    ]
+    answers: dict[int, Any] = {}
+    with by_hand(served.root, calls) as server:
         assert server.stdout is not None
-        server.stdin.write("\n".join(lines) + "\n")
-        server.stdin.flush()
-        answers: dict[int, Any] = {}
-        while 3 not in answers:
+        while 4 not in answers:
             said = json.loads(server.stdout.readline())
             answers[said.get("id")] = said
-        server.stdin.close()
-    assert answers[3]["result"]["isError"] is False
+    assert answers[4]["result"]["isError"] is False
     for number in (1, 2):
         assert answers[number]["result"]["isError"] is True
     assert not list(served.root.glob("compare_*"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_client_that_leaves_stops_its_build(served: Served, tmp_path: Path) -> None:
+    shutil.copytree(served.root / "benchmark" / "step0", tmp_path / "benchmark")
+    shutil.copytree(served.root / "benchmark" / "step0", tmp_path / "endless")
+    (file,) = (tmp_path / "endless").glob("*/dump.json")
+    file.unlink()
+    os.mkfifo(file)  # whoever reads it waits for a writer that never comes
+    dumps = '"problem":"endless","benchmark":"benchmark"'
+    began = time.monotonic()
+    with by_hand(tmp_path, [f'"name":"build_result","arguments":{{{dumps}}}']):
+        while not list(tmp_path.glob(".building-*")) and time.monotonic() - began < 60:
+            time.sleep(0.05)
+        assert list(tmp_path.glob(".building-*")), "the build has not begun"
+    assert not list(tmp_path.glob(".building-*"))
+    assert not list(tmp_path.rglob("*.vis.db"))
+
+
+def test_names_that_are_no_text_are_listed(served: Served, tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.vis.db")
+    shutil.copyfile(served.root / served.faulty, tmp_path / name)
+    (listed,) = ask(ResultFolder(tmp_path), "list_results", {})["results"]
+    assert msgspec.json.encode(listed)
+    assert "vis.db" in listed["result"]
