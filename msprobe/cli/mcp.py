@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,8 +38,17 @@ def run(options: argparse.Namespace) -> Exit:
             "msprobe mcp: the package mcp is not installed",
             "pip install 'tb-graph-ascend[mcp]', or ask with `msprobe ask`",
         )
+    from builder.processes.interrupts import stopped_by_sigterm
     from msprobe.answers.mcp_server import serve
     from msprobe.answers.result_folder import ResultFolder
 
-    serve(ResultFolder(options.folder, options.build_into))
+    folder = ResultFolder(options.folder, options.build_into)
+    try:
+        # Clients that do not wait end their servers by SIGTERM; no build may outlive that either.
+        with stopped_by_sigterm():
+            serve(folder)
+    except KeyboardInterrupt:
+        folder.stop_builds()
+        # A thread still waits for standard input, which the client may never close.
+        os._exit(Exit.INTERRUPTED)
     return Exit.DONE

@@ -195,7 +195,7 @@ HELLO = {
 
 
 @contextmanager
-def by_hand(root: Path, calls: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def by_hand(root: Path, calls: Sequence[str], ends: int = 0) -> Iterator[subprocess.Popen[str]]:
     """A server that was sent lines which no client sends; calls are `name, arguments` as JSON."""
     lines = [
         json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}),
@@ -214,7 +214,7 @@ def by_hand(root: Path, calls: Sequence[str]) -> Iterator[subprocess.Popen[str]]
             server.stdin.flush()
             yield server
             server.stdin.close()
-            assert server.wait(20) == 0
+            assert server.wait(20) == ends
         finally:
             server.kill()
 
@@ -240,7 +240,8 @@ def test_numbers_that_json_does_not_have_do_not_end_the_server(served: Served) -
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_client_that_leaves_stops_its_build(served: Served, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["stdin", "sigterm"])
+def test_a_client_that_leaves_stops_its_build(served: Served, tmp_path: Path, how: str) -> None:
     shutil.copytree(served.root / "benchmark" / "step0", tmp_path / "benchmark")
     shutil.copytree(served.root / "benchmark" / "step0", tmp_path / "endless")
     (file,) = (tmp_path / "endless").glob("*/dump.json")
@@ -248,10 +249,14 @@ def test_a_client_that_leaves_stops_its_build(served: Served, tmp_path: Path) ->
     os.mkfifo(file)  # whoever reads it waits for a writer that never comes
     dumps = '"problem":"endless","benchmark":"benchmark"'
     began = time.monotonic()
-    with by_hand(tmp_path, [f'"name":"build_result","arguments":{{{dumps}}}']):
+    ends = 0 if how == "stdin" else 130
+    with by_hand(tmp_path, [f'"name":"build_result","arguments":{{{dumps}}}'], ends) as server:
         while not list(tmp_path.glob(".building-*")) and time.monotonic() - began < 60:
             time.sleep(0.05)
         assert list(tmp_path.glob(".building-*")), "the build has not begun"
+        if how == "sigterm":
+            server.terminate()
+            server.wait(20)
     assert not list(tmp_path.glob(".building-*"))
     assert not list(tmp_path.rglob("*.vis.db"))
 
