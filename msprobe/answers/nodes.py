@@ -17,6 +17,7 @@ from builder.results.reading import Results
 from builder.results.records import FlowLink, Measure, Node, Stacks, Value, ValuePair
 from builder.results.trace import Hop, Trace
 from msprobe.answers.arguments import OfNode
+from msprobe.answers.known_findings import module_around
 from msprobe.answers.result_folder import ResultFolder
 from msprobe.answers.way_words import reasons_of_finding, way_end
 from tb_graph_ascend.logdirs import ResultFile
@@ -178,8 +179,6 @@ def _found(folder: ResultFolder, asked: OfNode) -> tuple[ResultFile, Results, No
 
 
 def _facts(results: Results, node: Node, partner: Node | None, way: Trace) -> NodeFacts:
-    above = results.path(node.id).path[:-1]
-    modules = [one.name for one in above if one.kind == "module"]
     return NodeFacts(
         node=node.name,
         node_id=node.id,
@@ -188,7 +187,7 @@ def _facts(results: Results, node: Node, partner: Node | None, way: Trace) -> No
         side=node.side,
         kind=node.kind,
         direction=node.direction,
-        inside=modules[-1] if modules else None,
+        inside=module_around(results, node.id),
         input_score=node.input_score,
         score=node.score,
         introduced=node.introduced,

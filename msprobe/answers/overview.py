@@ -8,16 +8,15 @@ from typing import Any
 import msgspec
 
 from builder import Diagnosis, diagnose
-from builder.claim import claim_facts
+from builder.claim import claim_facts, told
 from builder.errors import DatabaseError
 from builder.reasons import sentence
-from builder.results.finding_facts import FindingFacts
-from builder.results.opening import format_of, runs_of
+from builder.results.opening import runs_of
 from builder.results.records import Pair
 from msprobe.answers.arguments import OfFolder, OfResult
+from msprobe.answers.known_findings import ListedFinding, known_of
 from msprobe.answers.result_folder import ResultFolder
 from tb_graph_ascend.logdirs import ResultFile
-from tb_graph_ascend.view.answer import answer
 
 
 class ListedResult(msgspec.Struct, frozen=True):
@@ -59,15 +58,6 @@ class ResultOverview(msgspec.Struct, frozen=True, kw_only=True):
     pairs: list[Pair]
 
 
-class ListedFinding(FindingFacts, frozen=True, kw_only=True):
-    """A finding as `msprobe diagnose --json` has it, with the id of its node in this file.
-
-    Both runs may have a node of one name.
-    """
-
-    node_id: int
-
-
 class FindingList(msgspec.Struct, frozen=True):
     """Where the problem run begins to differ, the best suspect first."""
 
@@ -96,10 +86,7 @@ def open_result(folder: ResultFolder, asked: OfResult) -> ResultOverview:
     file = folder.result(asked.result)
     results = folder.open(file)
     summary = results.summary()
-    known = None if format_of(file.path) == "msprobe" else diagnosis_of(file)
-    named = [] if known is None else known.named
-    # The page's answer says what may be said of a file of msprobe's own builder as well.
-    claim = answer(results).claim if known is None else known.claim
+    known = known_of(file, results)
     return ResultOverview(
         result=file.shown,
         task=summary.task,
@@ -108,10 +95,10 @@ def open_result(folder: ResultFolder, asked: OfResult) -> ResultOverview:
         created=summary.created,
         problem=summary.problem,
         benchmark=summary.benchmark,
-        claim=claim_facts(claim),
-        refusal=None if known is None else known.refusal,
-        findings=len(named),
-        first_finding=named[0].node if named else None,
+        claim=claim_facts(known.claim),
+        refusal=known.refusal,
+        findings=len(known.findings),
+        first_finding=known.findings[0].node if known.findings else None,
         notes=[sentence(reason) for reason in summary.summary],
         pairs=summary.pairs,
     )
@@ -120,13 +107,8 @@ def open_result(folder: ResultFolder, asked: OfResult) -> ResultOverview:
 def findings(folder: ResultFolder, asked: OfResult) -> FindingList:
     """The findings of a result."""
     file = folder.result(asked.result)
-    known = diagnosis_of(file)
-    text = str(claim_facts(known.claim)["text"])
-    listed = [
-        ListedFinding(node_id=suspect.node_id, **msgspec.structs.asdict(facts))
-        for suspect, facts in zip(known.named, known.facts(), strict=True)
-    ]
-    return FindingList(file.shown, text, known.refusal, listed)
+    known = known_of(file, folder.open(file))
+    return FindingList(file.shown, told(known.claim), known.refusal, known.findings)
 
 
 def diagnosis_of(file: ResultFile) -> Diagnosis:

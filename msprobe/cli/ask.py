@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from msprobe.cli.mcp import add_folder_arguments
 from msprobe.cli.outcome import Exit
@@ -23,12 +22,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Print the answer."""
+    import msgspec
+
     from msprobe.answers.questions import ask
     from msprobe.answers.result_folder import ResultFolder
 
     folder = ResultFolder(options.folder, options.build_into)
     given = dict(map(_argument, options.arguments))
-    print(json.dumps(ask(folder, options.question, given, lenient=True), ensure_ascii=False))
+    answer = ask(folder, options.question, given, lenient=True)
+    print(msgspec.json.encode(answer).decode())  # byte by byte what an agent gets
     return Exit.DONE
 
 
