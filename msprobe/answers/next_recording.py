@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,15 @@ import msgspec
 
 from builder import Diagnosis
 from builder.errors import InputError
-from builder.results.confirmation import plan_confirmation
-from builder.results.records import Pair, Summary
+from builder.results.confirmation import (
+    finding_of,
+    names_near,
+    opened,
+    plan_confirmation,
+    recorded_as,
+)
+from builder.results.database import ResultDatabase
+from builder.results.records import Finding, Pair
 from msprobe.answers.arguments import OfFinding
 from msprobe.answers.overview import diagnosis_of
 from msprobe.answers.result_folder import ResultFolder
@@ -54,24 +61,29 @@ def record_next(folder: ResultFolder, asked: OfFinding) -> NextRecordings:
     file = folder.result(asked.result)
     known = diagnosis_of(file)
     if not known.named:
-        return _closer(file, known, folder.open(file).summary())
-    plan = plan_confirmation(file.path, asked.finding, _FOLDER)
-    recordings = [
-        Recording(purpose, plan.files[name]) for name, purpose in _FOR.items() if name in plan.files
-    ]
+        return _closer(file, known)
+    with closing(opened(file.path)) as database:
+        finding = finding_of(database, asked.finding)
+        told = (file.shown, asked.finding, finding.node.name)
+        try:
+            plan = plan_confirmation(file.path, asked.finding, _FOLDER)
+        except InputError as error:
+            # Nothing can be grafted there: what is around it can still be seen.
+            return NextRecordings(*told, error.message, [_elements(database, finding)])
+    recordings = [Recording(purpose, plan.files[name]) for name, purpose in _FOR.items()]
     why = "if all behind the finding agrees once the benchmark's values are taken there, it is it"
-    return NextRecordings(file.shown, asked.finding, plan.node, why, recordings)
+    return NextRecordings(*told, why, recordings)
 
 
-def _closer(file: ResultFile, known: Diagnosis, summary: Summary) -> NextRecordings:
+def _closer(file: ResultFile, known: Diagnosis) -> NextRecordings:
     """What shows more of two runs of which no beginning is named."""
     if known.refusal is not None:
         raise InputError(known.refusal, "compare again with other names paired; record no more")
-    why, recordings = _without_finding(known, summary)
+    why, recordings = _without_finding(file, known)
     return NextRecordings(file.shown, None, None, why, recordings)
 
 
-def _without_finding(known: Diagnosis, summary: Summary) -> tuple[str, list[Recording]]:
+def _without_finding(file: ResultFile, known: Diagnosis) -> tuple[str, list[Recording]]:
     claim = known.claim
     if claim.code == "nothing":
         wanted = {"task": "statistics", "level": "mix", "rank": [], "step": [0]}
@@ -85,14 +97,18 @@ def _without_finding(known: Diagnosis, summary: Summary) -> tuple[str, list[Reco
         True: "statistics alone are equal: a permuted tensor has the same; elements tell",
         False: "the runs differ or were not compared whole, and no beginning is named",
     }[claim.is_clear]
-    return why, list(_elements(summary))
+    with closing(opened(file.path)) as database:
+        summary = database.summary()
+        compared = [pair for pair in summary.pairs if pair.status == "ok"]
+        if summary.task == "tensor" or not compared:
+            return why, []
+        worst = max(compared, key=lambda pair: pair.worst or 0.0)
+        return why, [_elements(database, worst)]
 
 
-def _elements(summary: Summary) -> Iterator[Recording]:
-    """Every element of the step and rank that is furthest apart."""
-    compared = [pair for pair in summary.pairs if pair.status == "ok"]
-    if summary.task == "tensor" or not compared:
-        return
-    worst: Pair = max(compared, key=lambda pair: pair.worst or 0.0)
-    config = {"task": "tensor", "level": "mix", "rank": [worst.rank], "step": [worst.step]}
-    yield Recording("record both runs with this: every element of the furthest step", config)
+def _elements(database: ResultDatabase, at: Pair | Finding) -> Recording:
+    """Every element of a step and rank; of a finding those of its call and around it."""
+    config = {**recorded_as(database, at.step, at.rank), "task": "tensor"}
+    if isinstance(at, Finding):
+        config["tensor"] = {"list": sorted(set.union(*names_near(database, at)))}
+    return Recording("record both runs with this: every element there", config)

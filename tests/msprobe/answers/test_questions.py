@@ -125,6 +125,23 @@ def test_what_to_record_next_is_what_confirm_writes(
     assert sorted(configs, key=str) == sorted(written, key=str)
 
 
+def test_where_nothing_can_be_grafted_what_is_around_is_recorded(tmp_path: Path) -> None:
+    module, first, more = "Module.m.M.forward.0", "Torch.a.0.forward", "Torch.b.0.forward"
+    for side, out in (("p", 2.0), ("b", 3.0)):
+        data = {first: forward([tensor(1.0)], [tensor(2.0)])}
+        if side == "b":
+            data[more] = forward([tensor(2.0)], [tensor(3.0)])  # the module's output, read by none
+        data[module] = forward([tensor(1.0)], [tensor(out)])
+        write_dump(tmp_path / side, data, {**dict.fromkeys(data, module), module: None}, {})
+    made = build(tmp_path / "p", tmp_path / "b", tmp_path / "out", BuildOptions(workers=1))
+    asked = {"result": made.path.relative_to(tmp_path).as_posix()}
+    answer = ask(ResultFolder(tmp_path), "record_next", asked)
+    assert "nothing in the problem run could take" in answer["why"]
+    (recording,) = answer["recordings"]
+    assert recording["config"]["task"] == "tensor"
+    assert recording["config"]["tensor"]["list"] == [first, more]
+
+
 def test_what_to_record_next_without_a_finding(tmp_path: Path) -> None:
     call = "Torch.op.0.forward"
     for side in ("p", "b"):
