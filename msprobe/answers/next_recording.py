@@ -85,6 +85,9 @@ def _closer(file: ResultFile, known: Diagnosis) -> NextRecordings:
 
 def _without_finding(file: ResultFile, known: Diagnosis) -> tuple[str, list[Recording]]:
     claim = known.claim
+    with closing(opened(file.path)) as database:
+        if not database.comparison:
+            return "one run was drawn alone: compare it with another (build_result)", []
     if claim.code == "nothing":
         wanted = {"task": "statistics", "level": "mix", "rank": [], "step": [0]}
         return (

@@ -146,11 +146,15 @@ def explain_node(folder: ResultFolder, asked: OfNode) -> ExplainedNode:
         node=_facts(results, details.node, details.partner, way),
         finding=way.finding,
         finding_reasons=reasons_of_finding(file.path, way.finding),
-        end=None if way.finding is not None else way_end(way),
+        end=None if way.finding is not None else _end(results, way),
         problem_stack=problem,
         benchmark_stack=benchmark,
         way=way.hops,
     )
+
+
+def _end(results: Results, way: Trace) -> str:
+    return way_end(way) if results.comparison else "one run was drawn alone: nothing can differ"
 
 
 def node_neighbours(folder: ResultFolder, asked: OfNode) -> Neighbours:

@@ -70,7 +70,9 @@ def _rule(kind: str) -> dict[str, Any]:
 def _result(found: FindingFacts, rule: int, count: int, folder: Path) -> dict[str, Any]:
     sure = found.certainty
     level = "note" if found.heals else _LEVELS[None if sure is None else sure.word]
-    lines = [line for line in (found.source, found.called_from) if line is not None]
+    # What was typed or made while running (`<stdin>`) is in no file.
+    known = [line for line in (found.source, found.called_from) if line is not None]
+    lines = [line for line in known if not line.file.startswith("<")]
     # Of the library's line and the user's own, the one that lies in the working folder.
     lines.sort(key=lambda line: _below(line, folder) is None)
     result = {

@@ -153,6 +153,19 @@ def test_what_to_record_next_without_a_finding(tmp_path: Path) -> None:
     assert [one["config"]["task"] for one in answer["recordings"]] == ["tensor"]
 
 
+def test_one_run_drawn_alone_differs_from_nothing(tmp_path: Path) -> None:
+    call = "Torch.op.0.forward"
+    write_dump(tmp_path / "p", {call: forward([tensor(1.0)], [tensor(2.0)])}, {call: None}, {})
+    made = build(tmp_path / "p", None, tmp_path / "out", BuildOptions(workers=1))
+    folder, asked = ResultFolder(tmp_path), {"result": f"out/{made.path.name}"}
+    opened = ask(folder, "open_result", asked)
+    assert (opened["comparison"], opened["claim"]["all_clear"]) == (False, False)
+    assert "drawn alone" in ask(folder, "explain_node", {**asked, "node": call})["end"]
+    following = ask(folder, "record_next", asked)
+    assert "drawn alone" in following["why"]
+    assert following["recordings"] == []
+
+
 def test_every_schema_names_what_its_question_takes() -> None:
     for question in QUESTIONS.values():
         schema = question.schema

@@ -87,6 +87,14 @@ def test_a_line_in_the_working_folder_is_relative_to_it(tmp_path: Path, is_absol
         assert found == {"uri": "src/a%20model.py", "uriBaseId": "WORKINGFOLDER"}
 
 
+def test_a_line_that_is_in_no_file_is_not_told_as_one(tmp_path: Path) -> None:
+    log = _validated(sarif_log(diagnose(_with_faults(tmp_path, "<stdin>")), tmp_path))
+    for result in log["runs"][0]["results"]:
+        (place,) = result["locations"]
+        assert "physicalLocation" not in place
+        assert place["logicalLocations"][0]["fullyQualifiedName"].startswith("Torch.op.")
+
+
 def test_the_first_finding_is_ranked_first(tmp_path: Path) -> None:
     known = diagnose(_with_faults(tmp_path, "/job/model.py"))
     results = sarif_log(known, tmp_path)["runs"][0]["results"]
