@@ -1,28 +1,23 @@
-"""A node of a result: why it differs, who feeds it and whom it feeds, and its values."""
+"""A node of a result: why it differs, who feeds it and whom it feeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 
 import msgspec
 
 from builder.dump.stack_frames import SourceLine, source_lines
 from builder.reasons import sentence
-from builder.results.equal_numbers import key_of
 from builder.results.followers.told_way import told_way
-from builder.results.named_nodes import node_named
 from builder.results.reading import Results
-from builder.results.records import FlowLink, Measure, Node, Stacks, Value, ValuePair
+from builder.results.records import FlowLink, Node, Stacks
 from builder.results.trace import Hop, Trace
 from msprobe.answers.arguments import OfNode
+from msprobe.answers.asked_node import asked_node
 from msprobe.answers.known_findings import module_around
 from msprobe.answers.result_folder import ResultFolder
 from msprobe.answers.way_words import reasons_of_finding, way_end
-from tb_graph_ascend.logdirs import ResultFile
-
-_MOST_MEASURES = 12  # of a value: all that a build makes, and some that extensions add
 
 
 class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,50 +89,9 @@ class Neighbours(msgspec.Struct, frozen=True):
     neighbours: list[Neighbour]
 
 
-class SideValue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A value in one run; what was not recorded is left out."""
-
-    type: str
-    dtype: str | None = None
-    shape: list[int] | None = None
-    min: Measure = None
-    max: Measure = None
-    mean: Measure = None
-    norm: Measure = None
-    scalar: str | None = None
-    checksum: str | None = None
-
-
-class ComparedValue(msgspec.Struct, frozen=True):
-    """A value of both runs, or of one, with the error that its score is made of.
-
-    `differs` is what differs besides numbers, `let_pass` what explains an error above the
-    tolerance.
-    """
-
-    value: str
-    score: float | None
-    error: Measure
-    error_of: str | None
-    let_pass: str | None
-    differs: list[str]
-    measures: dict[str, Measure]
-    problem: SideValue | None
-    benchmark: SideValue | None
-
-
-class NodeValues(msgspec.Struct, frozen=True):
-    """The values of a node on both sides: inputs, parameters, gradients, outputs; worst first."""
-
-    result: str
-    node: str
-    node_id: int
-    values: list[ComparedValue]
-
-
 def explain_node(folder: ResultFolder, asked: OfNode) -> ExplainedNode:
     """Why a node differs, and where that began."""
-    file, results, node = _found(folder, asked)
+    file, results, node = asked_node(folder, asked)
     details = results.details(node.id)
     way = told_way(results, partial(folder.followers, file), node.id)
     problem, benchmark = _lines(details.stack)
@@ -159,27 +113,11 @@ def _end(results: Results, way: Trace) -> str:
 
 def node_neighbours(folder: ResultFolder, asked: OfNode) -> Neighbours:
     """What fed a node, and what it fed."""
-    file, results, node = _found(folder, asked)
+    file, results, node = asked_node(folder, asked)
     flow = results.flow(node.id)
     makers = [_neighbour("made_input", link) for link in flow.producers]
     readers = [_neighbour("reads_output", link) for link in flow.consumers]
     return Neighbours(file.shown, node.name, node.id, makers + readers)
-
-
-def node_values(folder: ResultFolder, asked: OfNode) -> NodeValues:
-    """The statistics of a node's values in both runs."""
-    file, results, node = _found(folder, asked)
-    values = [_compared(pair) for pair in results.details(node.id).values]
-    return NodeValues(file.shown, node.name, node.id, values)
-
-
-def _found(folder: ResultFolder, asked: OfNode) -> tuple[ResultFile, Results, Node]:
-    file = folder.result(asked.result)
-    results = folder.open(file)
-    given = asked.node
-    if isinstance(given, str) and not given.isdecimal():
-        return file, results, results.node(node_named(file.path, given, asked.step, asked.rank))
-    return file, results, results.node(int(given))
 
 
 def _facts(results: Results, node: Node, partner: Node | None, way: Trace) -> NodeFacts:
@@ -221,24 +159,3 @@ def _neighbour(relation: str, link: FlowLink) -> Neighbour:
         node.score,
         node.match is not None,
     )
-
-
-def _compared(pair: ValuePair) -> ComparedValue:
-    return ComparedValue(
-        value=key_of(pair.role, pair.path),
-        score=pair.score,
-        error=pair.error,
-        error_of=pair.error_of,
-        let_pass=pair.let_pass,
-        differs=pair.differs,
-        measures=dict(islice(pair.measures.items(), _MOST_MEASURES)),
-        problem=_side(pair.problem),
-        benchmark=_side(pair.benchmark),
-    )
-
-
-def _side(value: Value | None) -> SideValue | None:
-    if value is None:
-        return None
-    kept: Sequence[str] = SideValue.__struct_fields__
-    return SideValue(**{name: getattr(value, name) for name in kept})

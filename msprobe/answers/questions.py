@@ -21,7 +21,8 @@ from msprobe.answers.arguments import (
 from msprobe.answers.bounds import bounded
 from msprobe.answers.new_result import build_result
 from msprobe.answers.next_recording import record_next
-from msprobe.answers.nodes import explain_node, node_neighbours, node_values
+from msprobe.answers.node_values import node_values
+from msprobe.answers.nodes import explain_node, node_neighbours
 from msprobe.answers.overview import findings, list_results, open_result
 from msprobe.answers.result_folder import ResultFolder
 from msprobe.answers.two_results import compare_results

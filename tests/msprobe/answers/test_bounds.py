@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from msprobe.answers.bounds import MOST_BYTES, bounded
 from msprobe.answers.next_recording import NextRecordings
-from msprobe.answers.nodes import ExplainedNode, Neighbours, NodeValues
+from msprobe.answers.node_values import NodeValues
+from msprobe.answers.nodes import ExplainedNode, Neighbours
 from msprobe.answers.overview import FindingList, ResultList, ResultOverview
 from msprobe.answers.shown_paths import ShownPaths
 from msprobe.answers.two_results import TwoResults
