@@ -7,6 +7,7 @@ used.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,15 +53,15 @@ def precision_diff(request: pytest.FixtureRequest, tmp_path: Path) -> PrecisionD
     """Compare two dumps, and fail with the text of the first finding."""
     configured = configured_threshold(str(request.config.getini(_THRESHOLD) or ""))
 
+    numbers = count(1)
+
     def compare(
         run_a: Path | str, run_b: Path | str, *, threshold: float | None = None
     ) -> PrecisionResult:
-        return _compared(
-            run_a,
-            run_b,
-            configured if threshold is None else threshold,
-            tmp_path / "precision_diff",
-        )
+        wanted = configured if threshold is None else threshold
+        # Results are named by the second: two comparisons of one test need a folder each.
+        folder = tmp_path / "precision_diff" / str(next(numbers))
+        return _compared(run_a, run_b, wanted, folder)
 
     return compare
 

@@ -20,6 +20,10 @@ def test_equal(precision_diff):
     result = precision_diff("again", "sound")
     assert result.all_clear and result.path.exists() and "no difference found" in result.text
 
+def test_twice(precision_diff):
+    paths = [precision_diff("again", "sound").path for _ in range(2)]
+    assert paths[0] != paths[1] and all(path.exists() for path in paths)
+
 def test_wrong(precision_diff):
     precision_diff("wrong", "sound")
 
@@ -89,6 +93,7 @@ def failure(said: str, test: str) -> str:
 
 def test_runs_that_agree_pass_with_their_claim(said: str) -> None:
     assert outcome(said, "test_equal") == "PASSED"
+    assert outcome(said, "test_twice") == "PASSED"
 
 
 def test_a_difference_fails_with_the_first_findings_text(said: str) -> None:
