@@ -11,8 +11,7 @@ from msprobe.answers.arguments import OfNewResult, OfResult
 from msprobe.answers.overview import ResultOverview, open_result
 from msprobe.answers.result_folder import ResultFolder
 from msprobe.errors import AnswerError
-from tb_graph_ascend.server.build_jobs import BuildJobs
-from tb_graph_ascend.server.build_messages import Build, BuildRequest
+from tb_graph_ascend.server.build_messages import BuildRequest
 
 
 def build_result(folder: ResultFolder, asked: OfNewResult) -> ResultOverview:
@@ -29,7 +28,7 @@ def build_result(folder: ResultFolder, asked: OfNewResult) -> ResultOverview:
         threshold=asked.threshold,
         overflow_check=True,  # as graph_visualize and the library have it by default
     )
-    made = _built(folder.builds, wanted)
+    made = folder.builds.finished(folder.builds.start(wanted).id)
     file = None if made.database is None else folder.logdirs.resolve(made.database)
     if file is None:
         raise AnswerError(
@@ -37,10 +36,3 @@ def build_result(folder: ResultFolder, asked: OfNewResult) -> ResultOverview:
             "look at the dumps with `msprobe inspect`",
         )
     return open_result(folder, OfResult(result=file.shown, offset=asked.offset))
-
-
-def _built(jobs: BuildJobs, wanted: BuildRequest) -> Build:
-    last = jobs.start(wanted)
-    for state in jobs.follow(last.id):
-        last = state or last
-    return last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,6 +79,12 @@ class ResultFolder:
                 f"{argument}: {name[:_NAMED]!r} is no folder below the one that is served",
                 "give the path of a dump below it",
             )
+        for link in _links(path):
+            if self.logdirs.confine(link) is None:
+                raise AnswerError(
+                    f"{argument}: {self.shown(link)} is a link out of the folder that is served",
+                    "copy what it leads to",
+                )
         return path
 
     def shown(self, path: Path) -> str:
@@ -104,6 +111,18 @@ class ResultFolder:
                 f"--build-into {folder}: is not below {self.root}", "name a folder below it"
             )
         return into
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    """All links at any depth below a folder; those to folders are not followed."""
+    pending = [folder]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    yield Path(entry.path)
+                elif entry.is_dir():
+                    pending.append(Path(entry.path))
 
 
 def _existing(folder: Path) -> Path:

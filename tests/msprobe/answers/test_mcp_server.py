@@ -76,7 +76,9 @@ def test_a_new_result_is_built_where_that_was_allowed(user: ToolUser, served: Se
         assert made["claim"]["all_clear"] is True
         assert made["threshold"] == 0.5
         assert Path(made["result"]).parent == Path("built")
-        assert (served.root / made["result"]).is_file()
+        assert [path.name for path in (served.root / "built").iterdir()] == [
+            Path(made["result"]).name
+        ]
     finally:
         shutil.rmtree(served.root / "built")
         (served.root / "built").mkdir()
@@ -112,6 +114,26 @@ def test_links_out_of_the_folder_are_refused(
     finally:
         for link in links:
             link.unlink()
+
+
+def test_a_dump_whose_files_are_links_out_of_the_folder_is_refused(
+    user: ToolUser, served: Served, tmp_path: Path
+) -> None:
+    shutil.copytree(served.root / "benchmark", tmp_path / "elsewhere")
+    shutil.copytree(served.root / "benchmark", served.root / "linking")
+    (file,) = (served.root / "linking" / "step1").glob("*/dump.json")
+    file.unlink()
+    file.symlink_to(next((tmp_path / "elsewhere" / "step1").glob("*/dump.json")))
+    try:
+        said = user.refusal("build_result", problem="linking", benchmark="benchmark")
+        assert "dump.json is a link out of the folder" in said
+        file.unlink()
+        file.symlink_to(next((served.root / "benchmark" / "step1").glob("*/dump.json")))
+        assert user.ask("build_result", problem="linking", benchmark="benchmark")["result"]
+    finally:
+        shutil.rmtree(served.root / "linking")
+        for made in (served.root / "built").iterdir():
+            made.unlink()
 
 
 @pytest.mark.parametrize(
