@@ -33,7 +33,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -235,6 +235,9 @@ $(PORTS_VENV)/installed: tests/ports/packages/requirements.txt
 
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 	$(BIN)/python -m tests.zoo
+
+mcp-judge: venv  ## a fixed policy finds seeded bugs by the tools of `msprobe mcp` alone; fails below 18 of 20
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.agents
 
 kernels-zoo: venv  ## wrong kernels below the recorded calls, one and two at once, and other roundings
 	$(BIN)/python -m tests.zoo --kernels --seed 1

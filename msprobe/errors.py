@@ -14,3 +14,7 @@ class CheckError(MendableError):
 
 class CommandError(MendableError):
     """Flags of the command line that do not go together, or whose value has no meaning."""
+
+
+class AnswerError(MendableError):
+    """A question of a program that cannot be answered as it was asked."""

@@ -49,6 +49,11 @@ def test_command_line_loads_no_room_before_a_command_runs() -> None:
     assert _python(code) == "[]"
 
 
+def test_only_the_server_of_programs_loads_the_protocol() -> None:
+    code = "import msprobe.answers.questions, msprobe.cli.mcp, sys; print('mcp' in sys.modules)"
+    assert _python(code) == "False"
+
+
 def test_an_error_of_the_builder_loads_no_build() -> None:
     # Every process that checks, records or monitors needs an error; few of them build.
     rooms = "('builder.run', 'builder.work', 'builder.compare', 'builder.results', 'numpy')"

@@ -29,6 +29,16 @@ class Frame:
         return f"{self.line} in {self.function}"
 
 
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of source as a stack has it: the file's path as recorded, the function it is in."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+
+
 def model_frame(stack: Sequence[str]) -> Frame | None:
     """The innermost frame outside the framework, else the innermost of all; None without any."""
     match = _model_match(_parsed(stack))
@@ -44,12 +54,22 @@ def place_lines(stack: Sequence[str]) -> list[str]:
     A model is often a library's (`modeling_llama.py`); the line that the user can change is the
     innermost one outside all installed packages.
     """
+    return [" ".join(match[0].split()) for match in _place_matches(stack)]
+
+
+def source_lines(stack: Sequence[str]) -> list[SourceLine]:
+    """The same frames, taken apart."""
+    return [
+        SourceLine(match[1], int(match[2]), match[3].strip(), " ".join(match[4].split()))
+        for match in _place_matches(stack)
+    ]
+
+
+def _place_matches(stack: Sequence[str]) -> list[re.Match[str]]:
     parsed = _parsed(stack)
     place = _model_match(parsed)
     own = next((match for match in parsed if _INSTALLED.search(match[1]) is None), None)
-    matches = [match for match in (place, own) if match is not None]
-    lines = [" ".join(match[0].split()) for match in matches]
-    return lines[:1] if place is own else lines
+    return [match for match in (place, own if own is not place else None) if match is not None]
 
 
 def _parsed(stack: Sequence[str]) -> list[re.Match[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +41,8 @@ def plan_confirmation(path: Path, number: int, folder: Path) -> ConfirmationPlan
                 f"finding {number}: nothing in the problem run could take the benchmark's values",
                 "look at it in the page, or confirm another one",
             )
-        problem, benchmark = (sorted(names) for names in _near(database, finding, takes))
-        settings = _settings(database, finding)
+        problem, benchmark = (sorted(names) for names in names_near(database, finding, takes))
+        settings = recorded_as(database, finding.step, finding.rank)
         tensors = folder / "benchmark_tensors"
         graft = {"path": str(tensors), "take": takes, "step": finding.step}
         closer = {**settings, "task": "tensor"}
@@ -162,8 +162,8 @@ def backward_of(name: str) -> str | None:
     return f"{head}.backward{number}" if direction else None
 
 
-def _near(
-    database: ResultDatabase, finding: Finding, takes: list[Take]
+def names_near(
+    database: ResultDatabase, finding: Finding, takes: Sequence[Take] = ()
 ) -> tuple[set[str], set[str]]:
     """Names on either side: what is taken, and what feeds the finding or reads it."""
     problem = {take["at"] for take in takes} | {finding.node.name}
@@ -177,13 +177,13 @@ def _near(
     return problem, benchmark
 
 
-def _settings(database: ResultDatabase, finding: Finding) -> dict[str, object]:
-    """What the result tells of how the problem run was recorded."""
-    graph = database.pair(finding.step, finding.rank).problem
+def recorded_as(database: ResultDatabase, step: int, rank: int) -> dict[str, object]:
+    """What the result tells of how the problem run was recorded there, as a configuration."""
+    graph = database.pair(step, rank).problem
     alone = graph is None or not Path(graph.dump_dir or "").name.startswith("rank")
     return {
         "task": "tensor" if database.meta.get("task") == "tensor" else "statistics",
         "level": graph.level if graph is not None and graph.level else "mix",
-        "step": [finding.step],
-        "rank": [] if alone else [finding.rank],
+        "step": [step],
+        "rank": [] if alone else [rank],
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
+from builder.dump.stack_frames import source_lines
 from builder.errors import DatabaseError
 from builder.finding_certainty import Certainty, certainty_told
 from builder.reasons import (
@@ -36,6 +36,7 @@ from builder.reasons import (
 )
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
+from builder.results.finding_facts import OF_MERGED_RANKS, FindingFacts, certainty_facts
 from builder.results.opening import connect, format_of, ran_too_long
 from builder.results.shown_evidence import (
     NO_STATE,
@@ -109,6 +110,7 @@ class Suspect:
     explained: float | None = None
     heals: bool = False
     certainty: Certainty | None = None
+    node_id: int = -1
 
     @property
     def sure(self) -> str:
@@ -169,27 +171,6 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, object]:
         """The documented form, version 1."""
-        keys = [
-            "step",
-            "rank",
-            "node",
-            "type",
-            "direction",
-            "order",
-            "score",
-            "input_score",
-            "introduced",
-            "apart",
-            "explained",
-            "heals",
-            "reasons",
-            "propagated_to",
-            "perhaps",
-            "divergent",
-            "places",
-        ]
-        if self.values is not None:
-            keys += ["path", "ranks", "coordinates", "axis", "check", "origin"]
         return {
             "version": REPORT_VERSION,
             "database": str(self.database),
@@ -206,15 +187,27 @@ class Diagnosis:
             "refusal": self.refusal,
             "claim": claim_facts(self.claim),
             "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
-            "findings": [_as_json(suspect, keys) for suspect in self.named],
+            "findings": msgspec.to_builtins(self.facts()),
         }
 
+    def facts(self) -> list[FindingFacts]:
+        """The findings that a person is told of, each as JSON has it."""
+        merged = self.values is not None
+        return [facts_of(n, one, merged=merged) for n, one in enumerate(self.named, 1)]
 
-def _as_json(suspect: Suspect, keys: Sequence[str]) -> dict[str, object]:
-    """A finding as documented; `certainty` with its sentence, null where the file has none."""
-    sure = suspect.certainty
-    facts = None if sure is None else {**msgspec.to_builtins(sure), "text": suspect.sure}
-    return {**{key: getattr(suspect, key) for key in keys}, "certainty": facts}
+
+def facts_of(number: int, suspect: Suspect, *, merged: bool) -> FindingFacts:
+    """A finding as JSON has it, with its number; of merged ranks also where it stands in them."""
+    lines = source_lines((suspect.stack or "").splitlines())
+    keys = [field for field in FindingFacts.__struct_fields__ if hasattr(suspect, field)]
+    own = {key: getattr(suspect, key) for key in keys if merged or key not in OF_MERGED_RANKS}
+    own["certainty"] = certainty_facts(suspect.certainty)
+    return FindingFacts(
+        number=number,
+        source=lines[0] if lines else None,
+        called_from=lines[1] if len(lines) > 1 else None,
+        **own,
+    )
 
 
 def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
@@ -373,6 +366,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         stack=row["stack_text"],
         places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
         path=_path(row["name"]),
+        node_id=row["node"],
         certainty=certainty_in(row["certainty"] if "certainty" in row.keys() else None),  # noqa: SIM118
         **_place(decode(row["reasons"])),
     )

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
 SUMMARY = "name the places where a comparison begins to differ, best suspect first"
 TOP = 5
-_LINKS = {
-    "start": "from",
-    "partner": "was compared with",
-    "input": "its {value} was made by",
-    "inside": "contains",
-    "forward": "is the gradient of",
-    "before": "its {value} was written in step {step} by",
-    "guess": "comes perhaps, through calls without values, from",
-    "weight": "reads the weight of",
-    "returned": "was returned by",
-    "fed": "its {value} is what was fed to",
-    "cause": "is explained by",
-}
 _PLACES = 3  # repeats of a finding that are listed as text; JSON has all
 
 
@@ -41,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write a self-contained report with the values"
+    )
+    parser.add_argument(
+        "--sarif",
+        type=Path,
+        metavar="FILE",
+        help="write the findings as SARIF 2.1.0, for code hosts",
     )
     parser.add_argument(
         "--top", type=_count, metavar="N", help=f"findings to list [text: {TOP}, JSON: all]"
@@ -67,16 +60,19 @@ def run(options: argparse.Namespace) -> Exit:
     diagnosis = diagnose(options.database, options.top)
     if options.html is not None:
         _write_html(options.database, options.html, _top(options))
+    if options.sarif is not None:
+        _write_sarif(diagnosis, options.sarif)
     if options.json:
         print(json.dumps(diagnosis.as_json(), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_report(diagnosis, _top(options))))
+        print("\n".join(report(diagnosis, _top(options))))
     return _exit_code(diagnosis, options.fail_above)
 
 
 def _explain(options: argparse.Namespace) -> Exit:
     import msgspec
 
+    from msprobe.answers.way_words import reasons_of_finding
     from tb_graph_ascend.view.explained_way import explained_way
 
     trace = explained_way(options.database, options.explain, options.step, options.rank)
@@ -84,35 +80,23 @@ def _explain(options: argparse.Namespace) -> Exit:
         shown = {"version": 1, "database": str(options.database), **msgspec.to_builtins(trace)}
         print(json.dumps(shown, indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_way(trace, _reasons(options.database, trace.finding))))
+        print("\n".join(_way(trace, reasons_of_finding(options.database, trace.finding))))
     return Exit.DONE
 
 
-def _reasons(database: Path, finding: int | None) -> list[str]:
-    """Why a finding is one; none without one."""
-    from builder import diagnose
-    from builder.reasons import MsprobeError, sentence
-    from builder.results.opening import format_of
-
-    if finding is None:
-        return []
-    if format_of(database) == "msprobe":
-        return [sentence(MsprobeError())]
-    diagnosis = diagnose(database, finding)
-    return [diagnosis.refusal] if diagnosis.refusal else diagnosis.findings[-1].reasons
-
-
 def _way(trace: Trace, reasons: list[str]) -> list[str]:
+    from msprobe.answers.way_words import LINKS, way_end
+
     lines = [f"step {trace.step}, rank {trace.rank}"]
     for hop in trace.hops:
-        told = _LINKS[hop.link].format(value=hop.value, step=hop.step)
+        told = LINKS[hop.link].format(value=hop.value, step=hop.step)
         lines.append(f"{told:<28} {hop.name} ({_compared(hop)})")
     if any(hop.link == "input" and not hop.exact for hop in trace.hops):
         lines.append("note: who made an input is told by equal numbers where the dump does not say")
     if trace.finding is not None:
         lines.append(f"there begins finding {trace.finding}: {'; '.join(reasons)}")
     else:
-        lines.append(_open_end(trace))
+        lines.append(way_end(trace))
     return lines
 
 
@@ -128,25 +112,6 @@ def _compared(hop: Hop) -> str:
     return f"inputs {before}, outputs {score}"
 
 
-def _open_end(trace: Trace) -> str:
-    """Why a way ends at no finding."""
-    start = trace.hops[0]
-    alone = len(trace.hops) == 1 and not start.matched
-    if not alone and (trace.differs or len(trace.hops) > 1):
-        return "nothing that was recorded leads further back"
-    if alone:
-        return f"the other run has no such call: {_handed_on(start, trace.differs)}"
-    if start.score is None and start.input_score is None:
-        return "neither run recorded values here that could be compared"
-    return "it agrees with the other run: there is nothing to explain"
-
-
-def _handed_on(start: Hop, differs: bool) -> str:
-    if start.score is None:
-        return "nothing was compared here"
-    return "what it hands on differs" if differs else "what it hands on agrees"
-
-
 def _top(options: argparse.Namespace) -> int:
     return TOP if options.top is None else int(options.top)
 
@@ -159,16 +124,27 @@ def _count(text: str) -> int:
 
 
 def _write_html(database: Path, file: Path, top: int) -> None:
-    from msprobe_core.format.whole_file import written_whole
     from tb_graph_ascend.view.html import html_report
 
-    report = html_report(database, top)
+    _write_whole(file, html_report(database, top), "--html")
+
+
+def _write_sarif(diagnosis: Diagnosis, file: Path) -> None:
+    from msprobe.answers.sarif import sarif_log
+
+    log = sarif_log(diagnosis, Path.cwd())
+    _write_whole(file, json.dumps(log, indent=1, ensure_ascii=False), "--sarif")
+
+
+def _write_whole(file: Path, text: str, option: str) -> None:
+    from msprobe_core.format.whole_file import written_whole
+
     try:
         with written_whole(file) as beside:
-            beside.write_text(report, encoding="utf-8")
+            beside.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CommandError(
-            f"{file}: cannot be written ({error.strerror})", "choose another --html"
+            f"{file}: cannot be written ({error.strerror})", f"choose another {option}"
         ) from error
 
 
@@ -178,7 +154,8 @@ def _exit_code(diagnosis: Diagnosis, fail_above: float | None) -> Exit:
     return exit_of(diagnosis.claim)
 
 
-def _report(diagnosis: Diagnosis, top: int) -> list[str]:
+def report(diagnosis: Diagnosis, top: int) -> list[str]:
+    """The diagnosis in lines of text, with `top` findings."""
     lines = [
         f"{diagnosis.database}: {diagnosis.pairs} pairs compared by {diagnosis.task}, "
         f"{diagnosis.matched} nodes matched, {diagnosis.unmatched_problem} only in the problem "

@@ -15,6 +15,7 @@ from importlib import metadata
 from msprobe.cli import (
     acc_check,
     api_precision_compare,
+    ask,
     check,
     ckpt_compare,
     compare,
@@ -27,6 +28,7 @@ from msprobe.cli import (
     graph_visualize,
     inspect,
     join,
+    mcp,
     merge_result,
     multi_acc_check,
     multi_run_ut,
@@ -42,7 +44,7 @@ from msprobe_core.format.mendable_error import MendableError
 
 COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, confirm, check),
-    *(serve, trend, data2db, inspect, doctor),
+    *(serve, mcp, ask, trend, data2db, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare, compile_check),
 )

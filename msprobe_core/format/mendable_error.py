@@ -3,7 +3,8 @@
 MendableError           what and where, and in `hint` the next step
 ├── BuilderError            builder/errors.py: dumps, mappings, result files
 ├── CheckError              msprobe/errors.py: configurations, checkpoints, saved values
-└── CommandError            msprobe/errors.py: flags that do not go together
+├── CommandError            msprobe/errors.py: flags that do not go together
+└── AnswerError             msprobe/errors.py: questions of programs (`mcp`, `ask`)
 """
 
 from __future__ import annotations

@@ -70,6 +70,10 @@ class BuildJobs:
         """A build each time it changes, up to its end; None where nothing changed for long."""
         return self._job(id_).follow()
 
+    def finished(self, id_: str) -> Build:
+        """A build when it has ended and what it left unfinished is removed."""
+        return self._job(id_).finished()
+
     def cancel(self, id_: str) -> Build:
         """Stop a build and remove what it wrote; one that has ended stays as it is."""
         return self._job(id_).cancel()
@@ -109,7 +113,12 @@ class _Job:
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `_watch`
         self._process = _start_worker(self._complaints)
         task = BuildTask(wanted, os.fspath(self._workshop))
-        threading.Thread(target=self._watch, args=(task,), daemon=True).start()
+        self._watcher = threading.Thread(target=self._watch, args=(task,), daemon=True)
+        self._watcher.start()
+
+    def finished(self) -> Build:
+        self._watcher.join()
+        return self.build
 
     def follow(self) -> Iterator[Build | None]:
         seen: Build | None = None

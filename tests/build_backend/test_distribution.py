@@ -123,6 +123,7 @@ def test_wheel_carries_bundle_types_and_entry_points(wheel: Path) -> None:
         assert f"tb_graph_ascend/static/{name}" in names
     assert "tb_graph_ascend = tb_graph_ascend.plugin:GraphAscendLoader" in points
     assert "msprobe = msprobe.cli:main" in points
+    assert "msprobe = msprobe.pytest_plugin" in points
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"msprobe", "msprobe_core", "builder", "tb_graph_ascend"}
     assert not any(name.startswith("tb_graph_ascend/frontend/") for name in names)

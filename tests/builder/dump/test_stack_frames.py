@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builder.dump.stack_frames import model_frame, place_lines
+from builder.dump.stack_frames import SourceLine, model_frame, place_lines, source_lines
 
 SITE = "/env/lib/python3.11/site-packages"
 TORCH = f"File {SITE}/torch/nn/modules/module.py, line 1, in inner, \n result = f()"
@@ -35,3 +35,17 @@ def test_the_place_is_the_models_frame() -> None:
     frame = model_frame([TORCH, LLAMA, OWN])
     assert frame is not None
     assert (frame.place, frame.code) == ("modeling_llama.py:155 in forward", "a = b")
+
+
+def test_the_same_frames_are_taken_apart() -> None:
+    site = "/env/lib/python3.11/site-packages"
+    stack = [
+        f"File {site}/torch/nn/modules/module.py, line 1, in inner, \n return f()",
+        f"File {site}/transformers/modeling_llama.py, line 155, in forward, \n a = b * c",
+        "File /job/train.py, line 9, in <module>, \n loss = model(x)",
+    ]
+    model = SourceLine(f"{site}/transformers/modeling_llama.py", 155, "forward", "a = b * c")
+    own = SourceLine("/job/train.py", 9, "<module>", "loss = model(x)")
+    assert source_lines(stack) == [model, own]
+    assert source_lines(stack[2:]) == [own]
+    assert source_lines(["no frame"]) == []

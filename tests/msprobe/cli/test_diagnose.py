@@ -14,7 +14,7 @@ import pytest
 
 from builder import build
 from builder.results.trace import Link
-from msprobe.cli.diagnose import _LINKS
+from msprobe.answers.way_words import LINKS
 from tests.builder.dumps import forward, tensor, write_dump
 from tests.msprobe.conftest import ROOT, Run
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -22,7 +22,13 @@ from tests.tb_graph_ascend.view.ports import LAYERS, port
 FINDING = {
     "step": int,
     "rank": int,
+    "number": int,
     "node": str,
+    "kind": str,
+    "side": str,
+    "inside": (str, type(None)),
+    "source": (dict, type(None)),
+    "called_from": (dict, type(None)),
     "type": str,
     "direction": str,
     "order": int,
@@ -237,7 +243,7 @@ def test_explain_takes_part_of_a_name_for_a_question(run: Run, compared: Path) -
 
 
 def test_explain_has_words_for_every_link_of_a_way() -> None:
-    assert set(get_args(Link)) == set(_LINKS)
+    assert set(get_args(Link)) == set(LINKS)
 
 
 def test_explain_names_what_it_cannot_find(run: Run, compared: Path) -> None:

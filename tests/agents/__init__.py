@@ -1,0 +1,1 @@
+"""Programs that find a fault by the tools of `msprobe mcp` alone."""
