@@ -28,6 +28,7 @@ from builder.reasons import (
 CallsReason: TypeAlias = ExtraCalls | ExtraReplaced | MissingCalls | MissingReplaced
 # Calls of both runs that stand in each other's place have few others between them.
 BESIDE = 6
+_OPERATOR = "Aten"  # the prefix of operators below the functions of torch
 
 
 def silent_before(node: TreeNode) -> str | UnsetType:
@@ -60,8 +61,12 @@ class Changes:
         self._otherwise = {*nodes[rows].tolist(), *nodes[numbers].tolist()}
 
     def is_change(self, node: TreeNode) -> bool:
-        """Whether a call of either run has no partner, and is more than the layout's doing."""
-        if node.kind != "api" or node in self._matching.partner:
+        """Whether a call of either run has no partner, and is more than the layout's doing.
+
+        Not an operator of torch's own without values: a function is made of them, and they are seen
+        where a dispatch mode runs in one of the runs. What they change shows in values.
+        """
+        if node.kind != "api" or node in self._matching.partner or _is_bare_operator(node):
             return False
         converts = has(node.call, "converts")
         return self._matching.reason.get(node) != LAYOUT and not (converts and self._converts)
@@ -357,6 +362,13 @@ def is_in(inner: TreeNode | None, outer: TreeNode) -> bool:
     while inner is not None and inner is not outer:
         inner = inner.parent
     return inner is outer
+
+
+def _is_bare_operator(node: TreeNode) -> bool:
+    """Whether it is an operator of torch's own that left no values, as `Aten.detach.default`."""
+    if node.entry is None or node.entry.prefix != _OPERATOR or node.values[0] != node.values[1]:
+        return False
+    return node.entry.type_name.count(".") == 1  # others are those of a library, with its name
 
 
 def _is_unmatched(change: Change) -> bool:

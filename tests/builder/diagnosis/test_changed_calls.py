@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from builder.reasons import ExtraReplaced
 from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
 from tests.builder.dumps import backward, forward, tensor
@@ -127,3 +129,23 @@ def test_a_whole_module_that_is_missing_is_named_as_a_module(tmp_path: Path) -> 
     }
     (found,) = findings(tmp_path, ours, theirs, rsqrt=module)
     assert (found.node.name, found.side) == (module, "benchmark")
+
+
+@pytest.mark.parametrize(
+    ("call", "is_named"),
+    [
+        ("Tensor.roll.0.forward", True),
+        ("Aten.mylib.turn.default.0.forward", True),  # an operator of a library
+        ("Aten.detach.default.0.forward", False),  # what a function is made of
+    ],
+)
+def test_operators_below_functions_are_no_changes_of_their_own(
+    call: str, is_named: bool, tmp_path: Path
+) -> None:
+    ours = {
+        A: forward([tensor(1)], [tensor(2)]),
+        call: forward([], []),
+        B: forward([tensor(3.4)], [tensor(5.1)]),
+    }
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
+    assert (call in names(findings(tmp_path, ours, theirs))) == is_named
