@@ -43,10 +43,12 @@ class _Ways:
         orders = {node.exec_order for node in self._calls}
         self._read: dict[int, list[int]] = defaultdict(list)
         self._readers: dict[int, list[int]] = defaultdict(list)
-        for producer, consumer in _edges(flow):
+        self._read_as: dict[int, list[int]] = defaultdict(list)  # the values at which it is read
+        for (producer, consumer), value in _edges(flow).items():
             if {consumer, producer} <= orders and producer < consumer:
                 self._read[consumer].append(producer)
                 self._readers[producer].append(consumer)
+                self._read_as[producer].append(value)
         self._leads: dict[int, bool] = {}  # to a value that is known to differ
         self._heals: dict[int, bool] = {}  # it, or something that is made of it, is met
         self._is_sound: dict[int, bool] = {}
@@ -68,7 +70,8 @@ class _Ways:
 
     def _look_on(self, node: TreeNode) -> None:
         order, readers = node.exec_order, self._readers.get(node.exec_order, ())
-        is_met = any(index in self._met for index in self._outputs(node))
+        seen = (*self._outputs(node), *self._read_as.get(order, ()))
+        is_met = any(index in self._met for index in seen)
         self._heals[order] = is_met or any(self._heals[reader] for reader in readers)
         is_end = any(around.exec_order in self._ends for around in (node, *above(node)))
         self._leads[order] = is_end or any(self._leads[reader] for reader in readers)
@@ -82,12 +85,16 @@ class _Ways:
         ]
 
 
-def _edges(flow: Flow) -> Set[tuple[int, int]]:
-    """Which node hands something to which, also through calls without values where that is told."""
-    cells = zip(flow.producer.tolist(), flow.consumer.tolist())
-    edges = {(producer, consumer) for producer, consumer in cells if producer != NOWHERE}
+def _edges(flow: Flow) -> dict[tuple[int, int], int]:
+    """Which node hands something to which, and the value that is read.
+
+    Also through calls without values where that is told; NOWHERE where the value is not known.
+    """
+    cells = zip(flow.producer.tolist(), flow.consumer.tolist(), flow.value.tolist())
+    edges = {(made, read): value for made, read, value in cells if made != NOWHERE}
     if flow.tree.dump.passing is not None:
         told = recorded_edges(flow).found
-        edges -= {(way.instead, way.consumer) for way in told}
-        edges |= {(way.producer, way.consumer) for way in told}
+        for way in told:
+            edges.pop((way.instead, way.consumer), None)
+        edges |= {(way.producer, way.consumer): value for way, (_, value) in told.items()}
     return edges

@@ -127,7 +127,8 @@ WHISPER = port_of(
     {
         "no mask": Fault("decoder.blocks.1.attn", replace_forward(_no_causal_mask)),
         "encoder's activation": Fault(
-            "encoder.blocks.1.mlp", lambda mlp: mlp.__setitem__(1, nn.ReLU())
+            "encoder.blocks.1.mlp.1 or encoder.blocks.1.mlp",
+            lambda mlp: mlp.__setitem__(1, nn.ReLU()),
         ),
         "cross weight scaled": Fault(
             "decoder.blocks.0.cross_attn.value", scale_parameter("weight", 1.1)
