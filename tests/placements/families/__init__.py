@@ -1,0 +1,14 @@
+"""The programs by what they cut; importing this lists all of them."""
+
+from tests.placements.case import CASES
+from tests.placements.families import (
+    context,
+    data,
+    experts,
+    sequence,
+    sharded,
+    tensor,
+    updates,
+)
+
+__all__ = ["CASES", "context", "data", "experts", "sequence", "sharded", "tensor", "updates"]
