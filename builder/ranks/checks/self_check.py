@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from builder.claim import Claim, Counted, Evidence, claim, together
-from builder.dump.reader import read_dump
+from builder.dump.reader import Dump, read_dump
 from builder.dump.sources import Source, SourceSet
 from builder.dump.twins import Twins
 from builder.errors import InputError
@@ -31,8 +30,11 @@ from builder.ranks.checks.collectives import (
     told_collectives,
     wrong_collectives,
 )
+from builder.ranks.checks.finding import CheckFinding, axis_of
+from builder.ranks.checks.gradients import explained, wrong_reductions
 from builder.ranks.checks.lone_parameters import lone_parameters
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
+from builder.ranks.checks.shares import shared_rows
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, RunValues, indices
@@ -41,24 +43,11 @@ from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
+from builder.ranks.placement.gradients import reductions
 from builder.ranks.placement.inference import Inference
-from msprobe_core.format import COMMUNICATION, group_id
+from msprobe_core.format import COMMUNICATION
 
-Check = Literal["replica", "collective", "group", "partial", "update"]
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
-
-
-@dataclass(frozen=True, slots=True)
-class CheckFinding:
-    """A place where the ranks of a step do not fit together; `ranks` are those that are off."""
-
-    check: Check
-    step: int
-    node: str
-    axis: str
-    ranks: tuple[int, ...]
-    coordinates: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +78,27 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
     parts: list[Evidence] = []
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
-        found = check_step(step, _logical_run(dump.path, ranks, sizes))
-        listed += found.findings
-        parts.append(found.evidence)
+        run, dumps = _logical_run(dump.path, ranks, sizes)
+        found = check_step(step, run)
+        misread, one_share = shared_rows(step, dumps, run.layout)
+        listed += [*misread, *found.findings]
+        parts.append(found.evidence.with_gaps(one_share))
     return Checked(listed, together(parts))
 
 
 def check_step(step: int, run: LogicalRun) -> Checked:
     """The findings of one step: collectives first, since replicas differ behind them."""
     values, seen = RunValues(run), Counter[str]()
+    known = reductions(values)
+    replicas = list(explained(list(_replicas(step, values, seen)), known))
+    unlike = {each.node for each in replicas if each.text.startswith("parameters.")}
     findings = [
         *_collectives(step, values),
         *check_groups(step, values),
         *_sums(step, values),
+        *wrong_reductions(step, values, known, unlike),
         *_clipping(step, values, seen),
-        *_as_updates(list(_replicas(step, values, seen)), values),
+        *_as_updates(replicas, values),
     ]
     order = {name: number for number, name in enumerate(run.dump.ranges)}
     seen["collectives"] = told_collectives(values)
@@ -122,13 +117,16 @@ def _evidence(step: int, seen: Counter[str]) -> Evidence:
     return Evidence(tuple(each for each in compared if each.count)).with_gaps(*gaps)
 
 
-def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
+def _logical_run(
+    folder: Path, ranks: Sequence[Source], sizes: Sizes
+) -> tuple[LogicalRun, dict[int, Dump]]:
     twins = Twins()
     dumps = {source.rank: twins.shared(read_dump(source.path)) for source in ranks}
     layout = layout_of(dumps, sizes, folder)
     number_micro_batches(dumps, layout)
     ties = tied_names((dumps, layout))
-    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
+    run = assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
+    return run, dumps
 
 
 # --- replicas -----------------------------------------------------------------------------------
@@ -388,15 +386,3 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
                 where = run.layout.describe_all(ranks)
                 text = f"talks over {axis} where its {most} peers use {usual}"
                 yield CheckFinding("group", step, name, axis, ranks, where, text)
-
-
-def axis_of(layout: RunLayout, ranks: Sequence[int]) -> str | None:
-    """What a group of ranks is for, else the axis along which they lie; None for several axes."""
-    named = layout.groups.get(group_id(ranks))
-    if named is not None:
-        return named
-    places = [layout.places[rank].at for rank in ranks if rank in layout.places]
-    if len(places) < 2:
-        return None
-    varying = [axis for axis in layout.sizes if len({at.get(axis, 0) for at in places}) > 1]
-    return varying[0] if len(varying) == 1 else None
