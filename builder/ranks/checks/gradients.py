@@ -9,6 +9,7 @@ from builder.ranks.checks.finding import CheckFinding, axis_of
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.placement.gradients import Reduction, unusual_factors
 from builder.ranks.placement.mixtures import one_for_unlike, sums_of_unlike
+from builder.ranks.placement.origins import origin
 
 _SHOWN = 4
 
@@ -51,6 +52,41 @@ def explained(
         if found.axes:
             text += f" and nothing over {finding.axis}"
         yield replace(finding, text=text)
+
+
+def beginning(
+    step: int,
+    values: RunValues,
+    findings: Sequence[CheckFinding],
+    known: Mapping[str, Reduction],
+) -> Iterator[CheckFinding]:
+    """Where gradients begin to be one rank's part along tp, where optimizers read such parts."""
+    by_node = {reduction.node: reduction for reduction in known.values()}
+    nodes = {
+        finding.node
+        for finding in findings
+        if finding.axis == "tp" and finding.text.startswith("input.gradient ")
+    }
+    own = {by_node[n].parameter for n in nodes if n in by_node and "tp" not in by_node[n].axes}
+    found = origin(values, "tp", own) if own else None
+    if found is None:
+        return
+    start, _ = values.run.dump.ranges[found.whole]
+    ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
+    if found.of_gradient:
+        reader = f"{found.reader} hands on" if found.reader else "its readers hand on"
+        text = (
+            f"{found.whole} gives the same on all tp ranks, and its gradient is another on each: "
+            f"{reader} a rank's part of it, and nothing adds it up over tp"
+        )
+    else:
+        text = (
+            f"{found.reader} gives each tp rank something of its own, and {found.whole} adds to it "
+            f"what is the same on all: from here on, gradients of {len(own)} parameters that are "
+            "the same on all ranks are not"
+        )
+    where = values.run.layout.describe_all(ranks)
+    yield CheckFinding("partial", step, found.module, "tp", ranks, where, text)
 
 
 def _added(axes: Sequence[str]) -> str:

@@ -31,9 +31,10 @@ from builder.ranks.checks.collectives import (
     wrong_collectives,
 )
 from builder.ranks.checks.finding import CheckFinding, axis_of
-from builder.ranks.checks.gradients import explained, wrong_reductions
+from builder.ranks.checks.gradients import beginning, explained, wrong_reductions
 from builder.ranks.checks.lone_parameters import lone_parameters
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
+from builder.ranks.checks.placements import misplaced
 from builder.ranks.checks.shares import shared_rows
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
@@ -44,7 +45,6 @@ from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
 from builder.ranks.placement.gradients import reductions
-from builder.ranks.placement.inference import Inference
 from msprobe_core.format import COMMUNICATION
 
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
@@ -92,10 +92,13 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     known = reductions(values)
     replicas = list(explained(list(_replicas(step, values, seen)), known))
     unlike = {each.node for each in replicas if each.text.startswith("parameters.")}
+    sums = _sums(step, values)
+    if not sums and not unlike:
+        sums = list(beginning(step, values, replicas, known))
     findings = [
         *_collectives(step, values),
         *check_groups(step, values),
-        *_sums(step, values),
+        *sums,
         *wrong_reductions(step, values, known, unlike),
         *_clipping(step, values, seen),
         *_as_updates(replicas, values),
@@ -309,24 +312,9 @@ def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[Chec
 
 def _sums(step: int, values: RunValues) -> list[CheckFinding]:
     """Parts of sums that are used as the whole: by the flow, else by what the other layers do."""
-    found = list(_unsummed(step, values)) if values.run.layout.size("tp") > 1 else []
+    found = list(misplaced(step, values)) if values.run.layout.size("tp") > 1 else []
     known = {finding.node for finding in found}
     return found + [each for each in check_sums(step, values) if each.node not in known]
-
-
-def _unsummed(step: int, values: RunValues) -> Iterator[CheckFinding]:
-    layout = values.run.layout
-    for found in Inference(values).conflicts():
-        start, _ = values.run.dump.ranges[found.maker]
-        ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
-        where = layout.describe_all(ranks)
-        how = "adds to it what is the same on all tp ranks" if found.added else "is not linear"
-        text = (
-            f"{found.maker} gives each tp rank its part of a sum, and {found.reader}, which reads "
-            f"it, {how}: no reduction over tp stands between"
-        )
-        node = values.run.dump.parents.get(found.maker) or found.maker
-        yield CheckFinding("partial", step, node, "tp", ranks, where, text)
 
 
 def check_sums(step: int, values: RunValues) -> Iterator[CheckFinding]:

@@ -173,7 +173,8 @@ def residual_summed_with_the_part(run: Run) -> None:
             super().__init__()
             self.norm, self.up, self.down = layer.norm, layer.up, layer.down
             self.down.leave = lambda x: x  # type: ignore[union-attr,assignment]
-            self.down.bias.data.zero_()  # type: ignore[union-attr,operator]
+            # A bias that no one trains: each process would add the whole of it to its part.
+            self.down.bias.requires_grad_(False).zero_()  # type: ignore[union-attr,operator]
 
         def forward(self, x: Tensor) -> Tensor:
             part = self.down(functional.gelu(self.up(self.norm(x))))
