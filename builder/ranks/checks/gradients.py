@@ -25,6 +25,8 @@ def wrong_reductions(
     layout = values.run.layout
     for each in unusual_factors(known, layout.sizes):
         found = each.found
+        if found.node in reported:
+            continue
         start, _ = values.run.dump.ranges[found.node]
         ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
         text = (

@@ -24,7 +24,7 @@ from builder.errors import InputError
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
-from builder.ranks.assembly.peers import micro_batches_of
+from builder.ranks.assembly.peers import micro_batches_of, names_of_ranks
 from builder.ranks.checks.collectives import (
     lone_collectives,
     told_collectives,
@@ -36,6 +36,7 @@ from builder.ranks.checks.lone_parameters import lone_parameters
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.ranks.checks.placements import misplaced
 from builder.ranks.checks.shares import shared_rows
+from builder.ranks.checks.updates import wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, RunValues, indices
@@ -45,6 +46,7 @@ from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
 from builder.ranks.placement.gradients import reductions
+from builder.ranks.placement.updates import OfRanks, optimizer_roles
 from msprobe_core.format import COMMUNICATION
 
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
@@ -76,12 +78,17 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
         )
     listed: list[CheckFinding] = []
     parts: list[Evidence] = []
+    before: OfRanks = {}
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
         run, dumps = _logical_run(dump.path, ranks, sizes)
         found = check_step(step, run)
         misread, one_share = shared_rows(step, dumps, run.layout)
-        listed += [*misread, *found.findings]
+        reported = {each.node for each in (*listed, *found.findings)}
+        roles = optimizer_roles(dumps, names_of_ranks(dumps, run.layout))
+        updates = wrong_updates(step, before, roles, dumps, run.layout, reported)
+        listed += [*misread, *found.findings, *updates]
+        before = roles
         parts.append(found.evidence.with_gaps(one_share))
     return Checked(listed, together(parts))
 
@@ -91,9 +98,10 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     values, seen = RunValues(run), Counter[str]()
     known = reductions(values)
     replicas = list(explained(list(_replicas(step, values, seen)), known))
-    unlike = {each.node for each in replicas if each.text.startswith("parameters.")}
+    unlike = {each.node for each in replicas}
+    of_parameters = any(each.text.startswith("parameters.") for each in replicas)
     sums = _sums(step, values)
-    if not sums and not unlike:
+    if not sums and not of_parameters:
         sums = list(beginning(step, values, replicas, known))
     findings = [
         *_collectives(step, values),

@@ -88,6 +88,9 @@ def _unlike_with_one(
         return ()
     for place, group in weights.items():
         own = list(gradients[place].values())
+        # What torch keeps whole is one gradient for all shares, of which each rank takes its own.
+        if {record.shape for record in own} != {record.shape for record in group.values()}:
+            return ()
         if not are_apart(owner, list(group.values())) or not are_copies(own):
             return ()
         if is_constant(own[0]) or not fingerprint(own[0]):
