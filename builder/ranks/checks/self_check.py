@@ -39,7 +39,7 @@ from builder.ranks.checks.shares import shared_rows
 from builder.ranks.checks.updates import wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
-from builder.ranks.joining.parts import Floats, RunValues, indices
+from builder.ranks.joining.parts import Floats, Placements, RunValues, indices
 from builder.ranks.joining.ties import tied_names
 from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
@@ -144,13 +144,15 @@ def _logical_run(
 
 
 def _replicas(step: int, values: RunValues, seen: Counter[str]) -> Iterator[CheckFinding]:
-    roles: dict[tuple[str, str, tuple[int, ...]], list[int]] = {}
+    # Of a role some may lie otherwise: a layer that FSDP was told to ignore is whole on each rank.
+    roles: dict[tuple[str, str, tuple[int, ...], Placements], list[int]] = {}
     for index in range(len(values.keys)):
         if _is_parameter(values, index):
             grid = values.grid(index)
             if grid is not None and len(grid.shapes) > 1:
                 name = role_of(f"{values.owner[index]}.")
-                roles.setdefault((name, values.keys[index], grid.sizes), []).append(index)
+                role = (name, values.keys[index], grid.sizes, grid.placements)
+                roles.setdefault(role, []).append(index)
     known: dict[tuple[str, int], bool] = {}
     for role, rows in roles.items():
         yield from _role_conflicts(step, values, role, rows, known, seen)
@@ -164,17 +166,17 @@ def _is_parameter(values: RunValues, index: int) -> bool:
 def _role_conflicts(
     step: int,
     values: RunValues,
-    role: tuple[str, str, tuple[int, ...]],
+    role: tuple[str, str, tuple[int, ...], Placements],
     rows: Sequence[int],
     known: dict[tuple[str, int], bool],
     seen: Counter[str],
 ) -> Iterator[CheckFinding]:
-    name, key, sizes = role
+    name, key, sizes, placed = role
     same = _same(values, rows)
     table, recorded = values.numbers(indices([values.run.parts[row] for row in rows]))
     forms = _forms(values, rows)
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
-    placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
+    placements = dict(placed)
     for place, axis in enumerate(axes):
         apart = disagreement(table, axes, place)
         agreeing = float((apart <= same).mean()) >= 0.5

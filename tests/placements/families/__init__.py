@@ -5,10 +5,21 @@ from tests.placements.families import (
     context,
     data,
     experts,
+    late,
     sequence,
     sharded,
     tensor,
     updates,
 )
 
-__all__ = ["CASES", "context", "data", "experts", "sequence", "sharded", "tensor", "updates"]
+__all__ = [
+    "CASES",
+    "context",
+    "data",
+    "experts",
+    "late",
+    "sequence",
+    "sharded",
+    "tensor",
+    "updates",
+]
