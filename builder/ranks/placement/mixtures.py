@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.dump.sketch_numbers import sketches_of
+from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.logical_run import Part
@@ -18,6 +19,7 @@ from builder.ranks.joining.tolerances import epsilon_of, sum_rounding
 from builder.ranks.placement.copies import are_apart, are_copies, is_constant
 from msprobe_core.format import COMMUNICATION
 
+_DIGITS = 6  # of numbers in single precision; what is rounded across a digit is not recognised
 _AXES = ("tp", "cp", "dp")  # along which ranks may hold shares of a parameter
 
 
@@ -52,7 +54,7 @@ def sums_of_unlike(values: RunValues) -> Iterator[UnlikeSum]:
         given = _by_rank(values, start, stop, ("input.0", "input.tensor"))
         made = _by_rank(values, start, stop, ("output.0", "output.tensor"))
         for group in _groups(values, start, stop, given):
-            found = {rank: names.get((rank, fingerprint(given[rank]))) for rank in group}
+            found = {rank: names.get((rank, _direction(given[rank]))) for rank in group}
             known = {rank: name for rank, name in found.items() if name}
             if len(known) < len(group) or len(set(known.values())) < 2:
                 continue
@@ -111,18 +113,29 @@ def groups_along(
 
 
 def _names_of_gradients(values: RunValues) -> dict[tuple[int, tuple[object, ...]], str]:
-    """The parameter that a gradient is of, by rank and fingerprint; "" where several have it."""
+    """The parameter that a gradient is of, by rank and direction; "" where several have it."""
     names: dict[tuple[int, tuple[object, ...]], str] = {}
     for index, key in enumerate(values.keys):
         if not key.startswith("parameters_grad."):
             continue
         name = next(names_of(values.owner[index], key))
         for part in values.run.parts[index]:
-            numbers = fingerprint(values.run.records[part.record])
+            numbers = _direction(values.run.records[part.record])
             if numbers:
                 known = names.setdefault((part.rank, numbers), name)
                 names[part.rank, numbers] = name if known == name else ""
     return names
+
+
+def _direction(record: Record) -> tuple[object, ...]:
+    """What a tensor has in common with all multiples of it: gradients are averaged and clipped."""
+    if not fingerprint(record):
+        return ()
+    cells = [number_of(cell) for cell in (record.Max, record.Min, record.Mean, record.Norm)]
+    norm = cells[-1]
+    if not np.isfinite(cells).all() or norm <= 0:
+        return ()
+    return (record.shape, *(round(cell / norm, _DIGITS) for cell in cells[:-1]))
 
 
 def _by_rank(values: RunValues, start: int, stop: int, keys: Sequence[str]) -> dict[int, Record]:
