@@ -26,6 +26,7 @@ from builder.ranks.layout.names import is_expert
 
 # Along these a gradient may be reduced; micro-batches of one rank are added up anyway.
 _AXES = tuple(axis for axis in AXIS_NAMES if axis != "micro")
+_DATA = ("cp", "dp")  # along which ranks work on data of their own
 _PEERS = 3  # the fewest parameters that make a usual factor
 # What is left of sketches of single precision: their projections are sums of many elements.
 _SKETCH_ROUNDING = 5e-5
@@ -37,7 +38,9 @@ _ROUNDED_STEPS = 4
 class Reduction:
     """What a parameter's gradient is at the optimizer: `factor` times the sum over some axes.
 
-    `error` is how far rounding may have moved the factor, relative to it.
+    `error` is how far rounding may have moved the factor, relative to it. `alike` is the number of
+    data-parallel ranks whose backward passes gave one and the same: whether their sum or one of
+    them was taken, nothing tells, so that the factor may be so many times smaller.
     """
 
     parameter: str
@@ -45,6 +48,7 @@ class Reduction:
     axes: tuple[str, ...]
     factor: float
     error: float
+    alike: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ def unusual_factors(
         for one, usual, peers in _apart_from_most(own):
             times = one.factor / usual
             off = one.error + _SKETCH_ROUNDING
+            if one.alike > 1 and abs(times / one.alike - 1) <= off:
+                continue
             if any(abs(times / t - 1) <= off for n in likely for t in (n, 1 / n)):
                 yield Unusual(one, usual, times, peers)
 
@@ -147,7 +153,9 @@ def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) 
         for axes in combinations(long, count):
             factor = _factor(whole, parts, axes, error)
             if factor is not None:
-                return Reduction(name, values.owner[index], axes, factor, error)
+                others = [axis for axis in _DATA if sizes[axis] > 1 and axis not in axes]
+                alike = prod(sizes[axis] for axis in others if _are_alike(parts, axis))
+                return Reduction(name, values.owner[index], axes, factor, error, alike)
     return None
 
 
@@ -183,6 +191,14 @@ def _linear(records: list[Record]) -> Floats | None:
     totals = [number_of(record.Mean) * n for record, n in zip(records, counts, strict=True)]
     numbers = np.column_stack((sketches, totals))
     return numbers if np.isfinite(numbers).all() else None
+
+
+def _are_alike(parts: Floats, axis: str) -> bool:
+    """Whether the backward passes of all ranks along an axis gave one gradient."""
+    over = len(_AXES) - 1 - _AXES.index(axis)
+    first = np.take(parts, [0], axis=over)
+    size = np.sqrt(np.square(first).sum(axis=-1, keepdims=True))
+    return bool((np.abs(parts - first) <= _SKETCH_ROUNDING * size).all())
 
 
 def _factor(whole: Floats, parts: Floats, axes: Sequence[str], error: float) -> float | None:

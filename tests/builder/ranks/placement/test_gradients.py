@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builder.ranks.placement.gradients import Reduction, unusual_factors
@@ -47,3 +49,11 @@ def test_experts_are_held_against_experts() -> None:
 
 def test_what_rounding_explains_is_no_other_factor() -> None:
     assert list(unusual_factors(_found(0.25, 0.25, 0.25, 0.2502, error=1e-2), SIZES)) == []
+
+
+def test_a_gradient_that_data_does_not_change_may_be_a_mean_or_a_sum() -> None:
+    """That of a penalty on weights, say: the mean over four ranks is what each of them has."""
+    penalty = Reduction("scale", "Optimizer.scale.0.forward", (), 1.0, 1e-4, alike=4)
+    assert list(unusual_factors(_found(0.25, 0.25, 0.25) | {"scale": penalty}, SIZES)) == []
+    twice = replace(penalty, factor=4.0)
+    assert list(unusual_factors(_found(0.25, 0.25, 0.25) | {"scale": twice}, SIZES)) != []
