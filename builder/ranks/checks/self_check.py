@@ -25,18 +25,18 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.assembly.peers import micro_batches_of, names_of_ranks
+from builder.ranks.checks.check_finding import CheckFinding, axis_of
 from builder.ranks.checks.collectives import (
     lone_collectives,
     told_collectives,
     wrong_collectives,
 )
-from builder.ranks.checks.finding import CheckFinding, axis_of
-from builder.ranks.checks.gradients import beginning, explained, wrong_reductions
 from builder.ranks.checks.lone_parameters import lone_parameters
+from builder.ranks.checks.misplaced_values import misplaced
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
-from builder.ranks.checks.placements import misplaced
-from builder.ranks.checks.shares import shared_rows
-from builder.ranks.checks.updates import wrong_updates
+from builder.ranks.checks.shared_rows import shared_rows
+from builder.ranks.checks.wrong_reductions import beginning, explained, wrong_reductions
+from builder.ranks.checks.wrong_updates import wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, Placements, RunValues, indices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from builder.ranks.checks.finding import CheckFinding
+from builder.ranks.checks.check_finding import CheckFinding
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.placement.inference import Conflict, Inference
 

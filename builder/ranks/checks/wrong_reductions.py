@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from builder.ranks.checks.finding import CheckFinding, axis_of
+from builder.ranks.checks.check_finding import CheckFinding, axis_of
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.placement.gradients import Reduction, unusual_factors
 from builder.ranks.placement.mixtures import one_for_unlike, sums_of_unlike

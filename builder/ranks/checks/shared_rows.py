@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from builder.claim import Counted
 from builder.dump.reader import Dump
-from builder.ranks.checks.finding import CheckFinding
+from builder.ranks.checks.check_finding import CheckFinding
 from builder.ranks.layout.coordinates import RunLayout
 from builder.ranks.placement.shares import SharedRows, misread_rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from builder.ranks.checks.finding import CheckFinding, axis_of
+from builder.ranks.checks.check_finding import CheckFinding, axis_of
 from builder.ranks.layout.coordinates import RunLayout
 from builder.ranks.placement.updates import (
     Dumps,
