@@ -33,7 +33,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -121,7 +121,10 @@ mypy: venv  ## Python types
 tsc: node_modules/.package-lock.json  ## TypeScript types
 	npm run --silent typecheck
 
-imports: venv  ## the one way that imports run
+implacements: venv  ## small parallel programs, each sound and with one fault: what `check` says of them without a benchmark
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.placements
+
+ports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
 growth: venv  ## work that grows faster than its input, counted: no stage may do over 5 times as much on 4 times as much

@@ -40,6 +40,7 @@ PARTLY = frozenset(
         "one_sided",  # a value of a matched node that one run alone has
         "some_statistics",  # a value that one run recorded more numbers of than the other
         "lone_ranks",  # a value that only some of the ranks have that should have it
+        "one_share",  # an axis of replicas that all read the same rows, so that any gradients agree
         "helpers",  # a process beside the ranks
         "set_aside",  # a value of merged ranks that could not be put together
         "only_points",  # a number of trends that one run alone measured

@@ -568,6 +568,7 @@ PHRASES: Mapping[str, Words] = {
     "aside.local": Words("local, as the layout file says", "按布局文件为本地值"),
     "aside.sizes": Words("sizes and groups of the layout", "布局本身的大小与通信组"),
     "aside.padding": Words("padding of the vocabulary", "词表填充"),
+    "aside.own": Words("each rank's own choice", "各卡自己的选择"),
     "aside.shapes": Words("its shapes fit no layout", "形状不符合任何布局"),
     "side.problem": Words("problem", "问题侧"),
     "side.benchmark": Words("benchmark", "标杆侧"),

@@ -81,6 +81,7 @@ def outcome_of(
     told_otherwise = comparison.precision[0] != comparison.precision[1] or result.walked.ties
     first = nodes[wrong[0]].name if wrong else ""
     rated_error = Counted("rated", 0 if told_otherwise else len(wrong), first)
+    is_parallel = _are_parallel(merged, problem, benchmark)
     ends = _ends(result.pair)
     apart_ends = _told_ends(ends, instructions.options.threshold)
     return PairOutcome(
@@ -102,7 +103,7 @@ def outcome_of(
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
         untold=tuple(node.name for node in result.walked.untold),
-        gradients_agree=_gradients_agree(comparison),
+        gradients_agree=_gradients_agree(comparison, is_parallel=is_parallel),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
         weights_by_hand=_weight_states(result.pair, rules),
@@ -290,16 +291,34 @@ def _paths(pair: WeightPair) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(p.path for p in pair.problem), tuple(p.path for p in pair.benchmark)
 
 
-def _gradients_agree(comparison: Comparison) -> bool | None:
-    scores = [
-        comparison.node_score[node.exec_order]
-        for node in comparison.matching.problem.in_order
-        if node.holds_gradients
+def _are_parallel(merged: MergedMatch | None, *sides: Numbered) -> bool:
+    """Whether either run worked on several processes."""
+    if merged is not None:
+        return max(len(run.layout.places) for run in (merged.problem, merged.benchmark)) > 1
+    headers = [side.tree.dump.parallel for side in sides]
+    return any(header is not None and (header.world_size or 1) > 1 for header in headers)
+
+
+def _gradients_agree(comparison: Comparison, *, is_parallel: bool) -> bool | None:
+    """Whether all gradients of a step agree, those that optimizers read among them.
+
+    Ranks reduce between the two: without what optimizers read, gradients of modules tell nothing.
+    """
+    order = comparison.matching.problem.in_order
+    held = [comparison.node_score[node.exec_order] for node in order if node.holds_gradients]
+    read = [
+        comparison.score[row]
+        for row, node in enumerate(comparison.pairs.node.tolist())
+        if order[node].is_update and comparison.keys[row] == "input.gradient"
     ]
-    known = [score for score in scores if not np.isnan(score)]
+    taken = [score for score in read if not np.isnan(score)]
+    known = [score for score in held if not np.isnan(score)]
+    if not known or (is_parallel and not taken):
+        return None
     # Two frameworks never round alike: there it is enough that none diverges.
     allowed = THRESHOLD if comparison.matching.across_frameworks else 0.0
-    return max(known) <= allowed if known else None
+    # Optimizers read what was added up in other orders, which rounds otherwise.
+    return bool(max(known) <= allowed and max(taken, default=0.0) <= THRESHOLD)
 
 
 def _sighted(sighting: Sighting, side: Numbered) -> StoredSighting:

@@ -13,52 +13,43 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from builder.claim import Claim, Counted, Evidence, claim, together
-from builder.dump.reader import read_dump
+from builder.dump.reader import Dump, read_dump
 from builder.dump.sources import Source, SourceSet
 from builder.dump.twins import Twins
 from builder.errors import InputError
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
-from builder.ranks.assembly.peers import micro_batches_of
+from builder.ranks.assembly.peers import micro_batches_of, names_of_ranks
+from builder.ranks.checks.check_finding import CheckFinding, axis_of
 from builder.ranks.checks.collectives import (
     lone_collectives,
     told_collectives,
     wrong_collectives,
 )
 from builder.ranks.checks.lone_parameters import lone_parameters
+from builder.ranks.checks.misplaced_values import misplaced
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
+from builder.ranks.checks.shared_rows import shared_rows
+from builder.ranks.checks.wrong_reductions import beginning, explained, wrong_reductions
+from builder.ranks.checks.wrong_updates import wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
-from builder.ranks.joining.parts import Floats, RunValues, indices
+from builder.ranks.joining.parts import Floats, Placements, RunValues, indices
 from builder.ranks.joining.ties import tied_names
 from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
-from builder.ranks.placement.inference import Inference
-from msprobe_core.format import COMMUNICATION, group_id
+from builder.ranks.placement.gradients import reductions
+from builder.ranks.placement.updates import OfRanks, optimizer_roles
+from msprobe_core.format import COMMUNICATION
 
-Check = Literal["replica", "collective", "group", "partial", "update"]
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
-
-
-@dataclass(frozen=True, slots=True)
-class CheckFinding:
-    """A place where the ranks of a step do not fit together; `ranks` are those that are off."""
-
-    check: Check
-    step: int
-    node: str
-    axis: str
-    ranks: tuple[int, ...]
-    coordinates: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +78,38 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
         )
     listed: list[CheckFinding] = []
     parts: list[Evidence] = []
+    before: OfRanks = {}
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
-        found = check_step(step, _logical_run(dump.path, ranks, sizes))
-        listed += found.findings
-        parts.append(found.evidence)
+        run, dumps = _logical_run(dump.path, ranks, sizes)
+        found = check_step(step, run)
+        misread, one_share = shared_rows(step, dumps, run.layout)
+        reported = {each.node for each in (*listed, *found.findings)}
+        roles = optimizer_roles(dumps, names_of_ranks(dumps, run.layout))
+        updates = wrong_updates(step, before, roles, dumps, run.layout, reported)
+        listed += [*misread, *found.findings, *updates]
+        before = roles
+        parts.append(found.evidence.with_gaps(one_share))
     return Checked(listed, together(parts))
 
 
 def check_step(step: int, run: LogicalRun) -> Checked:
     """The findings of one step: collectives first, since replicas differ behind them."""
     values, seen = RunValues(run), Counter[str]()
+    known = reductions(values)
+    replicas = list(explained(list(_replicas(step, values, seen)), known))
+    unlike = {each.node for each in replicas}
+    of_parameters = any(each.text.startswith("parameters.") for each in replicas)
+    sums = _sums(step, values)
+    if not sums and not of_parameters:
+        sums = list(beginning(step, values, replicas, known))
     findings = [
         *_collectives(step, values),
         *check_groups(step, values),
-        *_sums(step, values),
+        *sums,
+        *wrong_reductions(step, values, known, unlike),
         *_clipping(step, values, seen),
-        *_as_updates(list(_replicas(step, values, seen)), values),
+        *_as_updates(replicas, values),
     ]
     order = {name: number for number, name in enumerate(run.dump.ranges)}
     seen["collectives"] = told_collectives(values)
@@ -122,26 +128,31 @@ def _evidence(step: int, seen: Counter[str]) -> Evidence:
     return Evidence(tuple(each for each in compared if each.count)).with_gaps(*gaps)
 
 
-def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
+def _logical_run(
+    folder: Path, ranks: Sequence[Source], sizes: Sizes
+) -> tuple[LogicalRun, dict[int, Dump]]:
     twins = Twins()
     dumps = {source.rank: twins.shared(read_dump(source.path)) for source in ranks}
     layout = layout_of(dumps, sizes, folder)
     number_micro_batches(dumps, layout)
     ties = tied_names((dumps, layout))
-    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
+    run = assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
+    return run, dumps
 
 
 # --- replicas -----------------------------------------------------------------------------------
 
 
 def _replicas(step: int, values: RunValues, seen: Counter[str]) -> Iterator[CheckFinding]:
-    roles: dict[tuple[str, str, tuple[int, ...]], list[int]] = {}
+    # Of a role some may lie otherwise: a layer that FSDP was told to ignore is whole on each rank.
+    roles: dict[tuple[str, str, tuple[int, ...], Placements], list[int]] = {}
     for index in range(len(values.keys)):
         if _is_parameter(values, index):
             grid = values.grid(index)
             if grid is not None and len(grid.shapes) > 1:
                 name = role_of(f"{values.owner[index]}.")
-                roles.setdefault((name, values.keys[index], grid.sizes), []).append(index)
+                role = (name, values.keys[index], grid.sizes, grid.placements)
+                roles.setdefault(role, []).append(index)
     known: dict[tuple[str, int], bool] = {}
     for role, rows in roles.items():
         yield from _role_conflicts(step, values, role, rows, known, seen)
@@ -155,17 +166,17 @@ def _is_parameter(values: RunValues, index: int) -> bool:
 def _role_conflicts(
     step: int,
     values: RunValues,
-    role: tuple[str, str, tuple[int, ...]],
+    role: tuple[str, str, tuple[int, ...], Placements],
     rows: Sequence[int],
     known: dict[tuple[str, int], bool],
     seen: Counter[str],
 ) -> Iterator[CheckFinding]:
-    name, key, sizes = role
+    name, key, sizes, placed = role
     same = _same(values, rows)
     table, recorded = values.numbers(indices([values.run.parts[row] for row in rows]))
     forms = _forms(values, rows)
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
-    placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
+    placements = dict(placed)
     for place, axis in enumerate(axes):
         apart = disagreement(table, axes, place)
         agreeing = float((apart <= same).mean()) >= 0.5
@@ -311,24 +322,9 @@ def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[Chec
 
 def _sums(step: int, values: RunValues) -> list[CheckFinding]:
     """Parts of sums that are used as the whole: by the flow, else by what the other layers do."""
-    found = list(_unsummed(step, values)) if values.run.layout.size("tp") > 1 else []
+    found = list(misplaced(step, values)) if values.run.layout.size("tp") > 1 else []
     known = {finding.node for finding in found}
     return found + [each for each in check_sums(step, values) if each.node not in known]
-
-
-def _unsummed(step: int, values: RunValues) -> Iterator[CheckFinding]:
-    layout = values.run.layout
-    for found in Inference(values).conflicts():
-        start, _ = values.run.dump.ranges[found.maker]
-        ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
-        where = layout.describe_all(ranks)
-        how = "adds to it what is the same on all tp ranks" if found.added else "is not linear"
-        text = (
-            f"{found.maker} gives each tp rank its part of a sum, and {found.reader}, which reads "
-            f"it, {how}: no reduction over tp stands between"
-        )
-        node = values.run.dump.parents.get(found.maker) or found.maker
-        yield CheckFinding("partial", step, node, "tp", ranks, where, text)
 
 
 def check_sums(step: int, values: RunValues) -> Iterator[CheckFinding]:
@@ -388,15 +384,3 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
                 where = run.layout.describe_all(ranks)
                 text = f"talks over {axis} where its {most} peers use {usual}"
                 yield CheckFinding("group", step, name, axis, ranks, where, text)
-
-
-def axis_of(layout: RunLayout, ranks: Sequence[int]) -> str | None:
-    """What a group of ranks is for, else the axis along which they lie; None for several axes."""
-    named = layout.groups.get(group_id(ranks))
-    if named is not None:
-        return named
-    places = [layout.places[rank].at for rank in ranks if rank in layout.places]
-    if len(places) < 2:
-        return None
-    varying = [axis for axis in layout.sizes if len({at.get(axis, 0) for at in places}) > 1]
-    return varying[0] if len(varying) == 1 else None

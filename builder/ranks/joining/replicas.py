@@ -38,6 +38,7 @@ class Replicas:
         self.owner, self.role, self.numbers = owner, role, numbers
         self.reading, self.tables, self.factor = reading, tables, factor
         self.sides = (reading.problem, reading.benchmark)
+        self.own: set[int] = set()  # instances of which each rank has one of its own, by nature
 
     def conflicts(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Note replicas that differ; by side and instance the axis and the part that stands out."""
@@ -55,6 +56,9 @@ class Replicas:
                 for at in np.flatnonzero(apart > limit).tolist():
                     row = self.role.rows[at]
                     if self.owner.is_weak(row[0]):
+                        continue
+                    if self.owner.is_own(side, row[side]):
+                        self.own.add(at)
                         continue
                     conflicts[side, at] = self._conflict(side, at, axis, float(apart[at]))
         self._note_positions()

@@ -12,6 +12,7 @@ import msgspec
 from builder.dump.values import Record
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.joining.layouts import Shape
+from builder.ranks.joining.own_values import OwnValues
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.roles import Reading
 from builder.ranks.joining.told import LayoutFile
@@ -87,6 +88,14 @@ class Sides:
     def is_weak(self, index: int) -> bool:
         """Whether one of the problem's values stands in an entry that the layout rewrites."""
         return self.values[0].owner[index] in self.weak
+
+    def is_own(self, side: int, index: int) -> bool:
+        """Whether each rank has a value of its own by nature, as of experts that it alone has."""
+        return self._own_values[side].is_own(index)
+
+    @cached_property
+    def _own_values(self) -> tuple[OwnValues, OwnValues]:
+        return OwnValues(self.values[0]), OwnValues(self.values[1])
 
     def set_aside(self, pair: tuple[int, int], reason: str) -> None:
         """Leave a pair of values without numbers, so that it is not compared."""

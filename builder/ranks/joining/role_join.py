@@ -59,13 +59,16 @@ class RoleJoin:
 
     def write(self) -> None:
         variants = self._variants()
-        chosen = self.conflicts()
+        chosen, own = self.conflicts()
         is_sketched = self._is_sketched()
         cells = {side: self._cells(side, chosen) for side in (0, 1) if self._is_changed(side)}
         written = []
         for at, row in enumerate(self.role.rows):
             if self._is_unexplained(at, row, variants):
                 self.owner.set_aside(row, "inside what the layout rewrites")
+                continue
+            if at in own:
+                self.owner.set_aside(row, "each rank's own choice")
                 continue
             for side, table in cells.items():
                 picked = chosen.get((side, at))
@@ -78,11 +81,15 @@ class RoleJoin:
             self._note_exchanged(is_sketched)
         self._note(written)
 
-    def conflicts(self) -> dict[tuple[int, int], Choice]:
-        """Note replicas that differ; by side and instance the axis and the part that stands out."""
-        return Replicas(
+    def conflicts(self) -> tuple[dict[tuple[int, int], Choice], set[int]]:
+        """Note replicas that differ; by side and instance the axis and the part that stands out.
+
+        Of the other instances each rank has one of its own, and nothing is wrong with that.
+        """
+        replicas = Replicas(
             self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
-        ).conflicts()
+        )
+        return replicas.conflicts(), replicas.own
 
     def _chooses_experts(self) -> bool:
         """Whether these are a router's choices, of experts that ranks of one run alone share."""

@@ -8,11 +8,11 @@ gives a part of a sum. What no rule knows has no placement, and nothing is said 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from builder.dump.values import Record
-from builder.operators.table import has, plain_name
+from builder.operators.table import Trait, has, plain_name
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import RunValues, fingerprint
@@ -22,12 +22,16 @@ from msprobe_core.format import COMMUNICATION, EntryName
 
 # `weight`: a parameter that the ranks have unlike shares of. `rows`: looked up in such a share.
 # `any`: one number throughout, which is everything at once.
-Kind = Literal["R", "S", "P", "any", "weight", "rows"]
+# `part`: a whole value's share by a plain number, of which a sum over ranks makes the whole again.
+Kind = Literal["R", "S", "P", "any", "weight", "rows", "part"]
 _SUMS = frozenset(
     ("__add__", "__radd__", "__iadd__", "add", "__sub__", "__rsub__", "__isub__", "sub")
 )
+_SCALES = frozenset("__mul__ __rmul__ mul mul_ __imul__ __truediv__ div div_ __itruediv__".split())
 _PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm"))
 _MASKS = frozenset(("masked_fill", "__mul__", "mul", "where"))
+_SHAPING: tuple[Trait, ...] = ("view", "part", "turn", "keep", "cast", "converts")
+_TINY = 1e-6  # a share is told in double precision, or is 1/3 of single precision
 # What is no function of a sum's parts one by one. Extremes and norms, which logs and scaling
 # factors of eight-bit formats take of anything, are not among them.
 _NON_LINEAR = frozenset(
@@ -40,21 +44,36 @@ _LOCAL = _NON_LINEAR | frozenset(
 )
 
 
+# What works on all elements along the last dimension at once.
+_OVER_LAST = frozenset("softmax log_softmax cross_entropy layer_norm rms_norm".split())
+# Why a value does not fit: a part of a sum is `added` to a whole value or read by what is not
+# linear (`bent`); a shard is read as if it were all there is (`cut`); a `bias` is added to each
+# part; a whole value loses other elements on each rank (`random`).
+Reason = Literal["added", "bent", "cut", "bias", "random"]
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What a value is along tp; of a part of a sum also the call that made it."""
+    """What a value is along tp; of a part of a sum also the call that made it.
+
+    `extent` is that of a last dimension that is cut, 0 where another is or none is known to be;
+    `summed` is a collective that added up a part of a sum along another axis.
+    """
 
     kind: Kind
     maker: str = ""
+    extent: int = 0
+    summed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Unsummed:
-    """A part of a sum that a call reads as if it were the whole; `added` where to a whole value."""
+class Conflict:
+    """A call that reads a value as what it is not along tp, the call that made it, and why."""
 
     maker: str
     reader: str
-    added: bool
+    reason: Reason
+    summed: str = ""
 
 
 class Inference:
@@ -76,26 +95,27 @@ class Inference:
             for rank, name in by_rank.items()
         }
 
-    def conflicts(self) -> Iterator[Unsummed]:
-        """The parts of sums that are used as the whole, each once."""
+    def conflicts(self) -> Iterator[Conflict]:
+        """The values that are used as what they are not, each once."""
         seen: set[str] = set()
         for owner, (start, stop) in self._run.dump.ranges.items():
             entry = parse(owner)
             if entry is None or entry.kind != "api" or entry.direction != "forward":
-                continue
-            if entry.prefix in COMMUNICATION:
                 continue
             read = [
                 (index, self._of_input(index))
                 for index in range(start, stop)
                 if self._values.keys[index].startswith("input") and self._is_float(index)
             ]
-            found = self._conflict(owner, entry, read)
+            if entry.prefix in COMMUNICATION:
+                self._pass_on(owner, entry, read, start, stop)
+                continue
+            found = self._conflict(owner, entry, read, range(start, stop))
             if found is not None and found.maker not in seen:
                 seen.add(found.maker)
                 yield found
             if found is None:
-                self._place(owner, entry, [placed for _, placed in read], start, stop)
+                self._place(owner, entry, [placed for _, placed in read], range(start, stop))
 
     def _is_float(self, index: int) -> bool:
         return "float" in (self._values.dtype(index) or "")
@@ -118,7 +138,8 @@ class Inference:
         if all(is_constant(record) for group in groups for record in group):
             return Placement("any")
         if all(are_copies(group) for group in groups):
-            return Placement("R")
+            made = self._of_source(index)
+            return made if made is not None and made.kind == "part" else Placement("R")
         owner = self._values.owner[index]
         shapes = {record.shape for group in groups for record in group}
         if len(shapes) > 1 or not all(are_apart(owner, group) for group in groups):
@@ -154,14 +175,58 @@ class Inference:
     # --- rules ----------------------------------------------------------------------------------
 
     def _place(
-        self, owner: str, entry: EntryName, read: list[Placement | None], start: int, stop: int
+        self, owner: str, entry: EntryName, read: list[Placement | None], own: range
     ) -> None:
-        placed = None if None in read else self._rule(owner, entry, [p for p in read if p])
+        known = [placed for placed in read if placed is not None]
+        placed = None if None in read else self._rule(owner, entry, known)
+        if placed is None and self._is_share(entry, known, own):
+            placed = Placement("part")
         if placed is None:
             return
-        for index in range(start, stop):
+        for index in own:
             if self._values.keys[index].startswith("output"):
-                self._placed[owner, self._values.keys[index]] = placed
+                shape = self._values.records(index)[0].shape or (0,)
+                is_kept = not placed.extent or shape[-1:] == (placed.extent,)
+                self._placed[owner, self._values.keys[index]] = (
+                    placed if is_kept else replace(placed, extent=0)
+                )
+
+    def _is_share(self, entry: EntryName, read: list[Placement], own: range) -> bool:
+        """Whether a whole value is divided by the number of the ranks that will add it up."""
+        if plain_name(entry.type_name) not in _SCALES or [p.kind for p in read] != ["R"]:
+            return False
+        size = self._run.layout.size("tp")
+        numbers = [self._values.records(index)[0].value for index in own]
+        return any(
+            abs(number - size) < _TINY or abs(number * size - 1) < _TINY
+            for number in numbers
+            if isinstance(number, (int, float))
+        )
+
+    def _pass_on(
+        self,
+        owner: str,
+        entry: EntryName,
+        read: list[tuple[int, Placement | None]],
+        start: int,
+        stop: int,
+    ) -> None:
+        """A sum over other axes leaves a part of a sum along tp what it is."""
+        parts = [(i, p) for i, p in read if p is not None and p.kind == "P"]
+        if entry.type_name != "all_reduce" or len(read) != 1 or not parts:
+            return
+        told = {
+            tuple(record.group_ranks)
+            for index in range(start, stop)
+            for record in self._values.records(index)
+            if record.group_ranks
+        }
+        places = self._run.layout.places
+        along = [{places[rank].at.get("tp", 0) for rank in ranks} for ranks in told]
+        if told and all(len(each) == 1 for each in along):
+            passed = replace(parts[0][1], summed=owner)
+            for key in ("output.0", "output.tensor"):
+                self._placed[owner, key] = passed
 
     def _rule(self, owner: str, entry: EntryName, read: list[Placement]) -> Placement | None:
         call, kinds = plain_name(entry.type_name), [placed.kind for placed in read]
@@ -174,8 +239,12 @@ class Inference:
             return Placement("P", owner) if is_masked else None
         if "P" in kinds:
             return self._of_parts(call, read)
-        if "S" in kinds and (call in _LOCAL or call in _SUMS or has(call, "view", "part", "turn")):
-            return Placement("S")
+        if "S" in kinds and (call in _LOCAL or call in _SUMS or has(call, *_SHAPING)):
+            extents = {(placed.extent, placed.maker) for placed in read if placed.kind == "S"}
+            extent, maker = extents.pop() if len(extents) == 1 else (0, "")
+            return Placement("S", maker, extent)
+        if "part" in kinds and set(kinds) <= {"part", "any"} and has(call, *_SHAPING):
+            return Placement("part")
         return None
 
     def _product(self, owner: str, kinds: list[Kind], read: list[Placement]) -> Placement | None:
@@ -183,7 +252,10 @@ class Inference:
         first, second, *bias = (*kinds, "any", "any")
         if second == "weight" and not is_expert(self._around(owner)):
             if first == "R":
-                return Placement("S")
+                start, stop = self._run.dump.ranges[owner]
+                made = next(i for i in range(start, stop) if self._values.keys[i] == "output.0")
+                extent = (self._values.records(made)[0].shape or (0,))[-1]
+                return Placement("S", owner, extent)
             if first == "S" and "weight" not in bias:
                 return Placement("P", owner)
         if first == "P" and second in ("R", "any") and set(bias) == {"any"}:
@@ -198,7 +270,7 @@ class Inference:
     def _of_parts(call: str, read: list[Placement]) -> Placement | None:
         """What a linear call makes of parts of a sum."""
         kinds = {placed.kind for placed in read}
-        is_kept = call in _SUMS and kinds <= {"P", "any"}
+        is_kept = call in _SUMS and kinds <= {"P", "any", "part"}
         is_kept |= has(call, "linear", "moves", "view", "part", "turn") and kinds <= {"P", "any"}
         is_kept |= call in ("__mul__", "mul", "dropout") and kinds <= {"P", "R", "any"}
         is_single = sum(placed.kind == "P" for placed in read) == 1 or call in _SUMS
@@ -206,16 +278,48 @@ class Inference:
         return maker if is_kept and is_single else None
 
     def _conflict(
-        self, owner: str, entry: EntryName, read: list[tuple[int, Placement | None]]
-    ) -> Unsummed | None:
+        self, owner: str, entry: EntryName, read: list[tuple[int, Placement | None]], own: range
+    ) -> Conflict | None:
         call = plain_name(entry.type_name)
-        parts = [placed for _, placed in read if placed is not None and placed.kind == "P"]
+        if not read:
+            return None
+        placed = [one for _, one in read]
+        if call == "dropout" and placed[0] == Placement("R") and self._are_outputs_apart(own):
+            return Conflict(owner, owner, "random")
+        if call in _PRODUCTS and self._adds_whole_bias(read, own):
+            return Conflict(owner, owner, "bias")
+        first = placed[0]
+        if call in _OVER_LAST and first is not None and first.kind == "S" and first.extent:
+            record = self._values.records(read[0][0])[0]
+            if not record.placements and (record.shape or ())[-1:] == (first.extent,):
+                return Conflict(first.maker, owner, "cut")
+        return self._of_sum(owner, call, placed)
+
+    def _of_sum(self, owner: str, call: str, read: list[Placement | None]) -> Conflict | None:
+        parts = [placed for placed in read if placed is not None and placed.kind == "P"]
         if not parts:
             return None
-        if call in _NON_LINEAR and read[0][1] in parts:
-            return Unsummed(parts[0].maker, owner, added=False)
+        if call in _NON_LINEAR and read[0] in parts:
+            return Conflict(parts[0].maker, owner, "bent", parts[0].summed)
         if call not in _SUMS or len(parts) != 1 or len(read) != 2:
             return None
-        other = next(placed for _, placed in read if placed is not parts[0])
+        other = next(placed for placed in read if placed is not parts[0])
         is_added = other is not None and other.kind == "R"
-        return Unsummed(parts[0].maker, owner, added=True) if is_added else None
+        return Conflict(parts[0].maker, owner, "added", parts[0].summed) if is_added else None
+
+    def _are_outputs_apart(self, own: range) -> bool:
+        made = [i for i in own if self._values.keys[i].startswith("output")]
+        owner = self._values.owner[own.start]
+        return bool(made) and all(
+            are_apart(owner, group) for index in made for group in self._groups(index)
+        )
+
+    def _adds_whole_bias(self, read: list[tuple[int, Placement | None]], own: range) -> bool:
+        """Whether each rank adds one whole bias to its part of a sum, which is then formed."""
+        kinds = [None if placed is None else placed.kind for _, placed in read]
+        if kinds != ["S", "weight", "R"]:
+            return False
+        bias = self._values.records(read[2][0])
+        is_parameter = all(fingerprint(record) in self._weights for record in bias)
+        made = [i for i in own if self._values.keys[i].startswith("output")]
+        return is_parameter and any(self._values.feeds_reduction(index) for index in made)

@@ -88,6 +88,7 @@ export const claimEn = {
     one_sided_nodes: "{{count}} nodes of which one run alone recorded values",
     one_sided: "{{count}} values of one run alone",
     lone_ranks: "{{count}} values that only some of the ranks have",
+    one_share: "{{count}} axes whose ranks all read the same rows of the batch",
     helpers: "{{count}} folders of processes beside the ranks",
     set_aside: "{{count}} values of merged ranks that could not be put together",
     only_points: "{{count}} numbers that one run alone measured",
@@ -104,4 +105,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_share", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "untold"]);

@@ -88,6 +88,7 @@ export const claimZh = {
     one_sided_nodes: "{{count}} 个仅一侧记录了值的节点",
     one_sided: "{{count}} 个仅在一侧的值",
     lone_ranks: "{{count}} 个仅部分卡持有的值",
+    one_share: "{{count}} 个轴的所有卡读取了相同的批数据行",
     helpers: "{{count}} 个各卡之外的进程目录",
     set_aside: "{{count}} 个无法合并的多卡值",
     only_points: "{{count}} 个仅一侧测得的数值",

@@ -29,6 +29,7 @@ export const factsEn = {
     local: "local, as the layout file says",
     sizes: "sizes and groups of the layout",
     padding: "padding of the vocabulary",
+    own: "each rank's own choice",
     shapes: "its shapes fit no layout",
   },
   side: {

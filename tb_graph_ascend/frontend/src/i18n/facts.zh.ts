@@ -29,6 +29,7 @@ export const factsZh = {
     local: "按布局文件为本地值",
     sizes: "布局本身的大小与通信组",
     padding: "词表填充",
+    own: "各卡自己的选择",
     shapes: "形状不符合任何布局",
   },
   side: {

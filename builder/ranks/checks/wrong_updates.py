@@ -1,0 +1,83 @@
+"""What optimizers' own records say: lost updates, replicas of shards, factors of clipping."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from builder.ranks.checks.check_finding import CheckFinding, axis_of
+from builder.ranks.layout.coordinates import RunLayout
+from builder.ranks.placement.updates import (
+    Dumps,
+    OfRanks,
+    are_unlike_factors,
+    clipping_factors,
+    lost_updates,
+    unlike_shards,
+)
+
+_SHOWN = 8
+
+
+def wrong_updates(
+    step: int,
+    before: OfRanks,
+    roles: OfRanks,
+    dumps: Dumps,
+    layout: RunLayout,
+    reported: Collection[str],
+) -> Iterator[CheckFinding]:
+    """The findings of a step that optimizers recorded; `before` are those before it.
+
+    `reported` are the nodes of which other checks have said that ranks are unlike.
+    """
+    for lost in lost_updates(before, roles):
+        node = _node(lost.parameter)
+        if node not in reported:
+            text = (
+                f"parameters.value is on rank {_listed(lost.ranks)} what it was before the update "
+                "of the step before; other updates were kept"
+            )
+            yield _finding(step, node, lost.ranks, layout, text)
+    for unlike in unlike_shards(dumps, roles):
+        node = _node(unlike.parameter)
+        if node not in reported:
+            what = "input.gradient" if unlike.role == "input" else "output.value"
+            text = (
+                f"ranks {_listed(unlike.ranks)} hold one shard of the parameter, and {what} is "
+                "another on each: nothing reduces it over these ranks"
+            )
+            yield _finding(step, node, unlike.ranks, layout, text)
+    yield from _clipping(step, dumps, layout)
+
+
+def _clipping(step: int, dumps: Dumps, layout: RunLayout) -> Iterator[CheckFinding]:
+    """Ranks of one stage that clip by factors of their own, as clipping itself recorded them."""
+    found = clipping_factors(dumps)
+    stages = {layout.places[rank].at.get("pp", 0) for rank in found if rank in layout.places}
+    for stage in sorted(stages):
+        own = {r: f for r, f in found.items() if layout.places[r].at.get("pp", 0) == stage}
+        if not are_unlike_factors(own):
+            continue
+        ranks = tuple(sorted(own))
+        listed = ", ".join(f"{own[rank]:.6g} on rank {rank}" for rank in ranks[:_SHOWN])
+        text = (
+            f"gradients were clipped by {listed}: each by a norm of its own; all ranks clip by one "
+            "factor"
+        )
+        yield _finding(step, "optimizer", ranks, layout, text)
+
+
+def _finding(
+    step: int, node: str, ranks: tuple[int, ...], layout: RunLayout, text: str
+) -> CheckFinding:
+    axis, where = axis_of(layout, ranks) or "?", layout.describe_all(ranks)
+    return CheckFinding("update", step, node, axis, ranks, where, text)
+
+
+def _node(parameter: str) -> str:
+    return f"Optimizer.{parameter}.0.forward"
+
+
+def _listed(ranks: tuple[int, ...]) -> str:
+    more = f" and {len(ranks) - _SHOWN} more" if len(ranks) > _SHOWN else ""
+    return ", ".join(map(str, ranks[:_SHOWN])) + more

@@ -1,0 +1,222 @@
+"""How the gradient that an optimizer reads follows from those of the backward pass, by parameter.
+
+A sketch is linear in the elements, and so is what Σx gives of them: g = c · Σ h holds for sketches
+where it holds for tensors. The h of ranks along some axes that fit, and the factor c, say over what
+a gradient was reduced and by what it was scaled, whatever calls have done it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from builder.dump.sketch_numbers import sketches_of
+from builder.dump.statistic_cells import number_of
+from builder.dump.values import Record
+from builder.ranks.assembly.logical_run import Part
+from builder.ranks.joining.layouts import AXIS_NAMES
+from builder.ranks.joining.parts import Floats, RunValues
+from builder.ranks.joining.told import OPTIMIZER, names_of
+from builder.ranks.joining.tolerances import epsilon_of
+from builder.ranks.layout.names import is_expert
+
+# Along these a gradient may be reduced; micro-batches of one rank are added up anyway.
+_AXES = tuple(axis for axis in AXIS_NAMES if axis != "micro")
+_DATA = ("cp", "dp")  # along which ranks work on data of their own
+_PEERS = 3  # the fewest parameters that make a usual factor
+# What is left of sketches of single precision: their projections are sums of many elements.
+_SKETCH_ROUNDING = 5e-5
+# Gradients of half precision are rounded where they are added up, averaged and clipped.
+_ROUNDED_STEPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a parameter's gradient is at the optimizer: `factor` times the sum over some axes.
+
+    `error` is how far rounding may have moved the factor, relative to it. `alike` is the number of
+    data-parallel ranks whose backward passes gave one and the same: whether their sum or one of
+    them was taken, nothing tells, so that the factor may be so many times smaller.
+    """
+
+    parameter: str
+    node: str
+    axes: tuple[str, ...]
+    factor: float
+    error: float
+    alike: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unusual:
+    """A gradient that is `times` what the same reduction gives of most parameters, `peers`."""
+
+    found: Reduction
+    usual: float
+    times: float
+    peers: int
+
+
+def reductions(values: RunValues) -> dict[str, Reduction]:
+    """By parameter how its gradient was reduced; those that no reduction explains are left out."""
+    taken = _taken(values)
+    found = {}
+    for name, given in _given(values, taken).items():
+        index = taken[name]
+        reduction = _reduction(values, name, index, given)
+        if reduction is not None:
+            found[name] = reduction
+    return found
+
+
+def unusual_factors(
+    found: Mapping[str, Reduction], layout_sizes: Mapping[str, int]
+) -> Iterator[Unusual]:
+    """The gradients whose factor misses the usual one by the size of a group of ranks.
+
+    Other ratios have other reasons: rules of their own that a program has for a layer.
+    """
+    sizes = {size for size in layout_sizes.values() if size > 1}
+    likely = {prod(some) for n in (1, 2, 3) for some in combinations(sorted(sizes), n)} | sizes
+    likely |= {size * size for size in sizes}
+    for experts in (False, True):
+        own = [r for name, r in found.items() if is_expert(name) == experts]
+        for one, usual, peers in _apart_from_most(own):
+            times = one.factor / usual
+            off = one.error + _SKETCH_ROUNDING
+            if one.alike > 1 and abs(times / one.alike - 1) <= off:
+                continue
+            if any(abs(times / t - 1) <= off for n in likely for t in (n, 1 / n)):
+                yield Unusual(one, usual, times, peers)
+
+
+def _apart_from_most(own: Sequence[Reduction]) -> Iterator[tuple[Reduction, float, int]]:
+    """The reductions whose factor is not that of most others, with it and their number."""
+    best: list[Reduction] = []
+    for one in own:
+        alike = [r for r in own if abs(r.factor / one.factor - 1) <= r.error + one.error]
+        best = max(best, alike, key=len)
+        if 2 * len(best) > len(own):
+            break
+    if len(best) < _PEERS or 2 * len(best) <= len(own):
+        return
+    usual = float(np.median([r.factor for r in best]))
+    names = {r.parameter for r in best}
+    yield from ((r, usual, len(best)) for r in own if r.parameter not in names)
+
+
+# --- what there is to compare -------------------------------------------------------------------
+
+
+def _taken(values: RunValues) -> dict[str, int]:
+    """By parameter the gradient that the one step of its optimizer reads."""
+    found: dict[str, int] = {}
+    several = set()
+    for index, key in enumerate(values.keys):
+        owner = values.owner[index]
+        if key == "input.gradient" and owner.startswith(OPTIMIZER):
+            name = next(names_of(owner, key))
+            if name in found:
+                several.add(name)
+            found[name] = index
+    return {name: index for name, index in found.items() if name not in several}
+
+
+def _given(values: RunValues, wanted: Mapping[str, int]) -> dict[str, list[Part]]:
+    """By parameter the gradients that hooks saw, of all calls and micro-batches."""
+    found: dict[str, list[Part]] = {}
+    for index, key in enumerate(values.keys):
+        if key.startswith("parameters_grad."):
+            name = next(names_of(values.owner[index], key))
+            if name in wanted:
+                found.setdefault(name, []).extend(values.run.parts[index])
+    return found
+
+
+def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) -> Reduction | None:
+    records = values.run.records
+    taken = list(values.run.parts[index])
+    shapes = {records[part.record].shape for part in (*taken, *given)}
+    whole = _grid(taken, records, sums=False)
+    parts = _grid(given, records, sums=True)
+    if len(shapes) > 1 or whole is None or parts is None or whole.shape != parts.shape:
+        return None
+    formats = [records[part.record].dtype for part in (*taken, *given)]
+    error = _ROUNDED_STEPS * epsilon_of(formats) / 2 + _SKETCH_ROUNDING
+    sizes = dict(zip(_AXES, whole.shape[-2::-1], strict=True))
+    long = [axis for axis in _AXES if sizes[axis] > 1]
+    for count in range(len(long) + 1):
+        for axes in combinations(long, count):
+            factor = _factor(whole, parts, axes, error)
+            if factor is not None:
+                others = [axis for axis in _DATA if sizes[axis] > 1 and axis not in axes]
+                alike = prod(sizes[axis] for axis in others if _are_alike(parts, axis))
+                return Reduction(name, values.owner[index], axes, factor, error, alike)
+    return None
+
+
+def _grid(parts: Sequence[Part], records: Sequence[Record], *, sums: bool) -> Floats | None:
+    """The linear numbers of parts on the grid of their ranks [pp, dp, cp, tp, numbers].
+
+    Those of one place are added up, or may not be several. None where a place has none.
+    """
+    numbers = _linear([records[part.record] for part in parts])
+    if numbers is None:
+        return None
+    kept = [place for place, axis in enumerate(AXIS_NAMES) if axis in _AXES]
+    at = np.array([[part.at[place] for place in kept] for part in parts])
+    lists = [sorted(set(column)) for column in at.T.tolist()]
+    shape = tuple(len(listed) for listed in lists)
+    grid, seen = np.zeros((*shape, numbers.shape[1])), np.zeros(shape, dtype=int)
+    for row, own in zip(at.tolist(), numbers, strict=True):
+        place = tuple(listed.index(c) for listed, c in zip(lists, row, strict=True))
+        grid[place] += own
+        seen[place] += 1
+    if (seen == 0).any() or (not sums and (seen > 1).any()):
+        return None
+    order = tuple(reversed(range(len(kept))))
+    return np.asarray(grid.transpose(*order, len(kept)))
+
+
+def _linear(records: list[Record]) -> Floats | None:
+    """Sketch and Σx of tensors, numbers of one scale: ‖x‖; None where one is missing."""
+    sketches = sketches_of(records)
+    if sketches is None:
+        return None
+    counts = [prod(record.shape or (1,)) for record in records]
+    totals = [number_of(record.Mean) * n for record, n in zip(records, counts, strict=True)]
+    numbers = np.column_stack((sketches, totals))
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _are_alike(parts: Floats, axis: str) -> bool:
+    """Whether the backward passes of all ranks along an axis gave one gradient."""
+    over = len(_AXES) - 1 - _AXES.index(axis)
+    first = np.take(parts, [0], axis=over)
+    size = np.sqrt(np.square(first).sum(axis=-1, keepdims=True))
+    return bool((np.abs(parts - first) <= _SKETCH_ROUNDING * size).all())
+
+
+def _factor(whole: Floats, parts: Floats, axes: Sequence[str], error: float) -> float | None:
+    """The one factor by which all ranks read their sum over some axes; None where they do not."""
+    over = tuple(len(_AXES) - 1 - _AXES.index(axis) for axis in axes)
+    added = parts.sum(axis=over, keepdims=True) + np.zeros_like(parts) if over else parts
+    magnitude = np.sqrt(np.square(parts).sum(axis=(*over, -1), keepdims=True))
+    rows, sums = whole.reshape(-1, whole.shape[-1]), added.reshape(-1, whole.shape[-1])
+    scales = (magnitude + np.zeros_like(parts)).reshape(sums.shape)[:, 0]
+    squares = np.square(sums).sum(axis=1)
+    if not (squares > 0).all() or not np.square(rows).sum(axis=1).all():
+        return None
+    factors = (rows * sums).sum(axis=1) / squares
+    left = np.sqrt(np.square(rows - factors[:, None] * sums).sum(axis=1))
+    middle = float(np.median(factors))
+    # Sums that cancel keep the rounding of their terms.
+    is_explained = left <= error * np.abs(factors) * np.maximum(scales, np.sqrt(squares))
+    is_one = np.abs(factors - middle) <= error * abs(middle) * scales / np.sqrt(squares)
+    if middle <= 0.0 or not bool((is_explained & (is_one | (left == 0))).all()):
+        return None
+    return middle

@@ -1,0 +1,1 @@
+"""Small parallel programs, each sound and with one fault: what `msprobe check` says of them."""

@@ -1,0 +1,25 @@
+"""The programs by what they cut; importing this lists all of them."""
+
+from tests.placements.case import CASES
+from tests.placements.families import (
+    context,
+    data,
+    experts,
+    late,
+    sequence,
+    sharded,
+    tensor,
+    updates,
+)
+
+__all__ = [
+    "CASES",
+    "context",
+    "data",
+    "experts",
+    "late",
+    "sequence",
+    "sharded",
+    "tensor",
+    "updates",
+]
