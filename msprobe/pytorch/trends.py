@@ -77,13 +77,15 @@ class Trends:
     ) -> None:
         settings = Settings(activations, every or {}, keep, local, tie_every, zeros, nonfinite)
         self.directory = Path(directory)
-        self._model, self._scaler = model, scaler
+        self._model: Model | None = model
+        self._scaler = scaler
         self._on_alert = _checked_reaction(on_alert)
         self._dump: PrecisionDebugger | None = None
         self._asked = False  # an alert waits for a step that can be recorded whole
         self._left = self._said_left = False
         post = None if local else open_post(str(directory))
-        self._collector = Collector(model, settings, self._take, start_iteration, post, self._ended)
+        self._collector: Collector | None = None
+        collector = Collector(model, settings, self._take, start_iteration, post, self._ended)
         try:
             self._recorder = Recorder(
                 self.directory,
@@ -94,8 +96,9 @@ class Trends:
                 alerts=alerts,
             )
         except OSError:
-            self._collector.close()
+            collector.close()
             raise
+        self._collector = collector
         self._open = True
         leave_to_the_parent(self)
         if optimizer is not None:
@@ -104,7 +107,8 @@ class Trends:
 
     def add(self, optimizer: Optimizer) -> None:
         """Follow a further optimizer; with several, `step` says when a step has ended."""
-        self._collector.add(optimizer)
+        if self._collector is not None:
+            self._collector.add(optimizer)
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """End the step after `optimizer.step()`: its loss, and whatever else has a name.
@@ -114,6 +118,7 @@ class Trends:
         """
         if self._left:
             self._say_left()
+        if self._collector is None:
             return
         if self._scaler is not None:
             scalars.setdefault("loss_scale", float(self._scaler.get_scale()))
@@ -125,9 +130,11 @@ class Trends:
             return
         self._open = False
         atexit.unregister(self.close)
-        self._collector.close()
+        if self._collector is not None:
+            self._collector.close()
         self._end_dump()
         self._recorder.close()
+        self._let_go()
 
     def leave(self) -> None:
         """In a process that was forked: the training, its log and its alerts are the parent's."""
@@ -135,8 +142,14 @@ class Trends:
             self._open, self._left = False, True
             self._dump = None
             atexit.unregister(self.close)
-            self._collector.leave()
+            if self._collector is not None:
+                self._collector.leave()
             self._recorder.leave()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Whoever keeps this object keeps neither model nor optimizer alive by it."""
+        self._model = self._collector = None
 
     def _say_left(self) -> None:
         if not self._said_left:
@@ -174,7 +187,7 @@ class Trends:
                 self._on_alert(alert)
             return
         self._asked = self._open and (self._asked or bool(alerts))
-        if self._asked and clean:
+        if self._asked and clean and self._collector is not None:
             self._asked = False
             self._begin_dump(self._collector.step_number)
 
