@@ -34,7 +34,7 @@ _GLOBAL_TABLES = """
 _global_forward_hooks _global_forward_pre_hooks _global_backward_hooks
 _global_backward_pre_hooks
 """.split()
-_MOVING = frozenset({"_tls", "_warn_typed_storage_removal"})
+_MOVING = frozenset({"_tls", "_warn_typed_storage_removal", "cached_backends"})
 """Attributes that change by themselves."""
 _TO_END = 5.0  # seconds; a stretch of a graph takes a hundredth
 
