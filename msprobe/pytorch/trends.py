@@ -12,16 +12,22 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
 from torch import nn
 
+from msprobe.pytorch.trend_arguments import (
+    OnAlert,
+    check_model,
+    checked_folder,
+    checked_optimizer,
+    checked_reaction,
+    checked_scaler,
+)
 from msprobe_core.debugger import PrecisionDebugger
-from msprobe_core.errors import ConfigError
-from msprobe_core.format.alerts import Alert
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.monitor.step_values import StepValues
 from msprobe_core.monitor.trend_recorder import Recorder
@@ -30,10 +36,9 @@ from msprobe_core.torch.gradients.optimizers import Optimizer
 from msprobe_core.torch.monitor.collector import Collector, Model
 from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
 from msprobe_core.torch.monitor.rank_post import open_post
-from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.monitor.settings import Settings, check_count, check_switch
 from msprobe_core.torch.rank import current_rank
 
-OnAlert = str | Callable[[Alert], object]
 DUMPS = "dumps"
 """Below the trends: what `on_alert="dump"` records, by step and rank."""
 
@@ -75,11 +80,20 @@ class Trends:
         scaler: Scaler | None = None,
         start_iteration: int = 0,
     ) -> None:
-        settings = Settings(activations, every or {}, keep, local, tie_every, zeros, nonfinite)
-        self.directory = Path(directory)
+        settings = Settings(
+            activations, {} if every is None else every, keep, local, tie_every, zeros, nonfinite
+        )
+        check_switch("alerts", alerts)
+        check_count("start_iteration", start_iteration)
+        if keep_steps is not None:
+            check_count("keep_steps", keep_steps)
+        self.directory = checked_folder(directory)
         self._model: Model | None = model
-        self._scaler = scaler
-        self._on_alert = _checked_reaction(on_alert)
+        self._scaler = checked_scaler(scaler)
+        self._on_alert = checked_reaction(on_alert)
+        check_model(model)
+        if optimizer is not None:
+            checked_optimizer(optimizer)
         self._dump: PrecisionDebugger | None = None
         self._asked = False  # an alert waits for a step that can be recorded whole
         self._left = self._said_left = False
@@ -108,7 +122,7 @@ class Trends:
     def add(self, optimizer: Optimizer) -> None:
         """Follow a further optimizer; with several, `step` says when a step has ended."""
         if self._collector is not None:
-            self._collector.add(optimizer)
+            self._collector.add(checked_optimizer(optimizer))
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """End the step after `optimizer.step()`: its loss, and whatever else has a name.
@@ -208,14 +222,6 @@ class Trends:
             dump.stop()
             dump.step()
             dump.close()
-
-
-def _checked_reaction(on_alert: OnAlert) -> OnAlert:
-    if callable(on_alert) or on_alert in ("log", "dump"):
-        return on_alert
-    raise ConfigError(
-        f"on_alert is {on_alert!r}", 'give "log", "dump" or a function that takes an alert'
-    )
 
 
 def _facts(model: Model, settings: Settings) -> dict[str, Any]:
