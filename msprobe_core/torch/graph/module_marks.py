@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from msprobe_core.torch.graph.traced import ModuleHooks
+from msprobe_core.torch.graph.traced import ModuleHooks, run_as_it_is
 
 _TABLES = ("_forward_pre_hooks", "_forward_hooks")
 _MARKS = ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs")
@@ -82,6 +82,7 @@ class ModuleMarks:
             hooks.after(module, args, kwargs, result)
             return result
 
+        run_as_it_is(recorded.__code__)
         self._forward = MethodType(recorded, self._module)
         vars(self._module)[_FORWARD] = self._forward
 
