@@ -87,8 +87,6 @@ def entries(folder: Path, step: int) -> dict[str, Any]:
 def test_the_way_is_that_without_a_recording(
     how: str, level: str, backend: str, record: Make, tmp_path: Path
 ) -> None:
-    if how == "padded" and backend != "none":
-        pytest.skip("dynamo has no nested tensors of this layout")
     alone = run(made().train(how == "trained"), how, backend)
     torch._dynamo.reset()
     debugger, model = record(level, False), made().train(how == "trained")
