@@ -35,6 +35,7 @@ from msprobe_core.torch.graph.traced import (
     ModuleHooks,
     forget_leaves,
     know_constants,
+    run_as_it_is,
     run_as_they_are,
 )
 from msprobe_core.torch.watch.model_modules import Model
@@ -240,6 +241,7 @@ def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any: 
         if parameter.grad is not None:
             torch.ops.msprobe.gradient(parameter.grad, owner, f"{PARAMETER}{name}")
 
+    run_as_it_is(hook.__code__)
     return hook
 
 
