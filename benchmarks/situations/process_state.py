@@ -123,9 +123,11 @@ def _switches() -> dict[str, object]:
 
 
 def _lasting_threads() -> list[threading.Thread]:
-    """The threads of the process, once the one that frees a long graph has had time to end."""
+    """The threads of the process, once those have had time to end that do so by themselves: the one
+    that frees a long graph, and those of the user's loaders.
+    """
     for thread in threading.enumerate():
-        if thread.name == long_graphs.THREAD:
+        if thread.name in (long_graphs.THREAD, "QueueFeederThread"):
             thread.join(_TO_END)
     return threading.enumerate()
 
