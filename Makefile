@@ -121,10 +121,7 @@ mypy: venv  ## Python types
 tsc: node_modules/.package-lock.json  ## TypeScript types
 	npm run --silent typecheck
 
-implacements: venv  ## small parallel programs, each sound and with one fault: what `check` says of them without a benchmark
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.placements
-
-ports: venv  ## the one way that imports run
+imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
 growth: venv  ## work that grows faster than its input, counted: no stage may do over 5 times as much on 4 times as much
@@ -219,6 +216,9 @@ screenshots: venv build | $(CHROMIUM)  ## the page at three sizes, light and dar
 
 parallel: venv  ## sound parallel layouts and seeded bugs in them against one process
 	$(BIN)/python -m tests.parallel
+
+placements: venv  ## small parallel programs, each sound and with one fault: what `check` says of them without a benchmark
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.placements
 
 ports: venv  ## models written twice: sound ports must be silent, the fault of each other is to be named
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.ports

@@ -34,7 +34,7 @@ _GLOBAL_TABLES = """
 _global_forward_hooks _global_forward_pre_hooks _global_backward_hooks
 _global_backward_pre_hooks
 """.split()
-_MOVING = frozenset({"_tls", "_warn_typed_storage_removal"})
+_MOVING = frozenset({"_tls", "_warn_typed_storage_removal", "cached_backends"})
 """Attributes that change by themselves."""
 _TO_END = 5.0  # seconds; a stretch of a graph takes a hundredth
 
@@ -123,9 +123,11 @@ def _switches() -> dict[str, object]:
 
 
 def _lasting_threads() -> list[threading.Thread]:
-    """The threads of the process, once the one that frees a long graph has had time to end."""
+    """The threads of the process, once those have had time to end that do so by themselves: the one
+    that frees a long graph, and those of the user's loaders.
+    """
     for thread in threading.enumerate():
-        if thread.name == long_graphs.THREAD:
+        if thread.name in (long_graphs.THREAD, "QueueFeederThread"):
             thread.join(_TO_END)
     return threading.enumerate()
 

@@ -11,6 +11,7 @@ import math
 import random
 import shutil
 import sys
+import time
 import traceback
 import warnings
 import weakref
@@ -34,6 +35,7 @@ SPECS = (
     *((name, "") for name in BESIDE),
 )
 """The dumper's levels and tasks, and who follows beside it."""
+_A_MOMENT = 1.0  # seconds
 
 
 @dataclass(slots=True)
@@ -80,6 +82,8 @@ def run_situation(
         if plain.digests != again.digests:  # the first one imports, which may draw random numbers
             plain, again = again, _run(situation, None, tell=True)
         assert plain.digests == again.digests, "plain runs differ among themselves"
+        if again.compiled != (0, 0):  # the truth's own hook on the optimizer breaks graphs, too
+            again.compiled = _run(situation, None).compiled
         outcomes = []
         for level, task in specs:
             if not task and situation.alone:
@@ -187,7 +191,7 @@ def _run(situation: Situation, follower: Follower | None, tell: bool = False) ->
             digest = _digest([result, _gradients(model)])
             del result
             # Cycles of the user's own are collected late, with and without a recording.
-            run.alive.append(sum(each() is not None for each in refs))
+            run.alive.append(_still_alive(refs))
             if own is not None:
                 if tell:
                     run.truth.take(n, model, followed)
@@ -206,6 +210,18 @@ def _run(situation: Situation, follower: Follower | None, tell: bool = False) ->
     run.on_model = model_state(model)
     run.compiled = _compiled()
     return run
+
+
+def _still_alive(refs: list[weakref.ref[torch.Tensor]]) -> int:
+    """How many tensors live on; threads of gloo let go of theirs a moment after their sum is there,
+    on a busy machine later than the user's next line.
+    """
+    until = time.monotonic() + _A_MOMENT
+    alive = sum(each() is not None for each in refs)
+    while alive and torch.distributed.is_initialized() and time.monotonic() < until:
+        time.sleep(_A_MOMENT / 10)
+        alive = sum(each() is not None for each in refs)
+    return alive
 
 
 def _forget_compiled_code() -> None:

@@ -12,16 +12,22 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
 from torch import nn
 
+from msprobe.pytorch.trend_arguments import (
+    OnAlert,
+    check_model,
+    checked_folder,
+    checked_optimizer,
+    checked_reaction,
+    checked_scaler,
+)
 from msprobe_core.debugger import PrecisionDebugger
-from msprobe_core.errors import ConfigError
-from msprobe_core.format.alerts import Alert
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.monitor.step_values import StepValues
 from msprobe_core.monitor.trend_recorder import Recorder
@@ -30,10 +36,9 @@ from msprobe_core.torch.gradients.optimizers import Optimizer
 from msprobe_core.torch.monitor.collector import Collector, Model
 from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
 from msprobe_core.torch.monitor.rank_post import open_post
-from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.monitor.settings import Settings, check_count, check_switch
 from msprobe_core.torch.rank import current_rank
 
-OnAlert = str | Callable[[Alert], object]
 DUMPS = "dumps"
 """Below the trends: what `on_alert="dump"` records, by step and rank."""
 
@@ -75,15 +80,26 @@ class Trends:
         scaler: Scaler | None = None,
         start_iteration: int = 0,
     ) -> None:
-        settings = Settings(activations, every or {}, keep, local, tie_every, zeros, nonfinite)
-        self.directory = Path(directory)
-        self._model, self._scaler = model, scaler
-        self._on_alert = _checked_reaction(on_alert)
+        settings = Settings(
+            activations, {} if every is None else every, keep, local, tie_every, zeros, nonfinite
+        )
+        check_switch("alerts", alerts)
+        check_count("start_iteration", start_iteration)
+        if keep_steps is not None:
+            check_count("keep_steps", keep_steps)
+        self.directory = checked_folder(directory)
+        self._model: Model | None = model
+        self._scaler = checked_scaler(scaler)
+        self._on_alert = checked_reaction(on_alert)
+        check_model(model)
+        if optimizer is not None:
+            checked_optimizer(optimizer)
         self._dump: PrecisionDebugger | None = None
         self._asked = False  # an alert waits for a step that can be recorded whole
         self._left = self._said_left = False
         post = None if local else open_post(str(directory))
-        self._collector = Collector(model, settings, self._take, start_iteration, post, self._ended)
+        self._collector: Collector | None = None
+        collector = Collector(model, settings, self._take, start_iteration, post, self._ended)
         try:
             self._recorder = Recorder(
                 self.directory,
@@ -94,8 +110,9 @@ class Trends:
                 alerts=alerts,
             )
         except OSError:
-            self._collector.close()
+            collector.close()
             raise
+        self._collector = collector
         self._open = True
         leave_to_the_parent(self)
         if optimizer is not None:
@@ -104,7 +121,8 @@ class Trends:
 
     def add(self, optimizer: Optimizer) -> None:
         """Follow a further optimizer; with several, `step` says when a step has ended."""
-        self._collector.add(optimizer)
+        if self._collector is not None:
+            self._collector.add(checked_optimizer(optimizer))
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """End the step after `optimizer.step()`: its loss, and whatever else has a name.
@@ -114,6 +132,7 @@ class Trends:
         """
         if self._left:
             self._say_left()
+        if self._collector is None:
             return
         if self._scaler is not None:
             scalars.setdefault("loss_scale", float(self._scaler.get_scale()))
@@ -125,9 +144,11 @@ class Trends:
             return
         self._open = False
         atexit.unregister(self.close)
-        self._collector.close()
+        if self._collector is not None:
+            self._collector.close()
         self._end_dump()
         self._recorder.close()
+        self._let_go()
 
     def leave(self) -> None:
         """In a process that was forked: the training, its log and its alerts are the parent's."""
@@ -135,8 +156,14 @@ class Trends:
             self._open, self._left = False, True
             self._dump = None
             atexit.unregister(self.close)
-            self._collector.leave()
+            if self._collector is not None:
+                self._collector.leave()
             self._recorder.leave()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Whoever keeps this object keeps neither model nor optimizer alive by it."""
+        self._model = self._collector = None
 
     def _say_left(self) -> None:
         if not self._said_left:
@@ -174,7 +201,7 @@ class Trends:
                 self._on_alert(alert)
             return
         self._asked = self._open and (self._asked or bool(alerts))
-        if self._asked and clean:
+        if self._asked and clean and self._collector is not None:
             self._asked = False
             self._begin_dump(self._collector.step_number)
 
@@ -195,14 +222,6 @@ class Trends:
             dump.stop()
             dump.step()
             dump.close()
-
-
-def _checked_reaction(on_alert: OnAlert) -> OnAlert:
-    if callable(on_alert) or on_alert in ("log", "dump"):
-        return on_alert
-    raise ConfigError(
-        f"on_alert is {on_alert!r}", 'give "log", "dump" or a function that takes an alert'
-    )
 
 
 def _facts(model: Model, settings: Settings) -> dict[str, Any]:

@@ -173,7 +173,6 @@ def traced() -> Made:
 @situation(
     "export within the step",
     without_numbers="the step that export traces runs on fake tensors",
-    looks_at_itself=True,
 )
 def exported() -> Made:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())

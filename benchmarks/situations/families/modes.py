@@ -71,7 +71,7 @@ def flop_counter() -> Made:
     return model, step
 
 
-@situation("make_fx within the step", looks_at_itself=True)
+@situation("make_fx within the step")
 def make_fx_in_step() -> Made:
     model = Net()
 

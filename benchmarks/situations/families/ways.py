@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
-from torch import nn
+from torch import fx, nn
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from benchmarks.situations.situation import (
@@ -70,7 +72,11 @@ def encoder_compiled() -> Made:
     return model, step
 
 
-@situation("an export within the step, strict and not", later=True)
+@situation(
+    "an export within the step, strict and not",
+    later=True,
+    without_numbers="the step that export traces runs on fake tensors",
+)
 def exported() -> Made:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 
@@ -95,6 +101,75 @@ def scripted() -> Made:
         model.zero_grad()
         model(normal(3, 4)).sum().backward()
         return found
+
+    return model, step
+
+
+class Stacked(nn.Module):
+    """Layers that have a fast path each, with a head of the user's between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.head = nn.TransformerEncoderLayer(8, 2, 16), nn.Linear(8, 8)
+        self.last = nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.head(self.first(x)).tanh())  # type: ignore[no-any-return]
+
+
+@situation("layers of an encoder, evaluated and trained by turns", later=True, steps=4)
+def by_turns() -> Made:
+    model = Stacked()
+
+    def step(n: int) -> Any:
+        model.zero_grad()
+        if n % 2 == 0:
+            with torch.inference_mode():
+                out: torch.Tensor = model.eval()(normal(5, 2, 8, seed=n))
+                return out.double().sum().item()
+        trained: torch.Tensor = model.train()(normal(5, 2, 8, seed=n))
+        trained.square().mean().backward()
+        return trained
+
+    return model, step
+
+
+@situation("a layer of an encoder, compiled alone and copied", later=True)
+def layer_compiled() -> Made:
+    model = Stacked().eval()
+    model.first.compile(backend="aot_eager")
+
+    def step(n: int) -> Any:
+        with torch.no_grad():
+            return copy.deepcopy(model)(normal(5, 2, 8, seed=n)), model(normal(5, 2, 8, seed=n))
+
+    return model, step
+
+
+@situation("graphs of symbols and of operators within the step", later=True)
+def traced_graphs() -> Made:
+    model = Around(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+
+    def step(_: int) -> Any:
+        model.zero_grad()
+        made = [fx.symbolic_trace(model.inner), make_fx(model)(normal(3, 4))]
+        model(normal(3, 4)).sum().backward()
+        return [str(each.graph) for each in made]
+
+    return model, step
+
+
+@situation("a draft of an export, and a trace of two methods", later=True,
+           without_numbers="the step that export traces runs on fake tensors")  # fmt: skip
+def drafted() -> Made:
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+
+    def step(_: int) -> Any:
+        model.zero_grad()
+        drafted = torch.export.draft_export(model, (normal(3, 4),))
+        traced = torch.jit.trace_module(model, {"forward": normal(3, 4)})
+        model(normal(3, 4)).sum().backward()
+        return str(drafted.graph), traced.code
 
     return model, step
 
@@ -147,6 +222,46 @@ def compiled_optimizer() -> Made:
         return loss
 
     return model, step, optimizer
+
+
+@situation(
+    "a whole step that is compiled with its optimizer", later=True, uncompared=("graph mode",)
+)
+def compiled_step() -> Made:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, capturable=True)
+
+    def update() -> None:
+        optimizer.step()
+
+    compiled = torch.compile(update, backend="aot_eager")
+
+    def step(n: int) -> Any:
+        model.zero_grad()
+        loss = model(normal(5, 4, seed=n)).square().mean()
+        loss.backward()
+        compiled()
+        return loss
+
+    return model, step, optimizer
+
+
+@situation("two optimizers, one of them compiled", later=True, steps=3)
+def one_compiled() -> Made:
+    model = nn.ModuleDict({"body": nn.Linear(4, 4), "head": nn.Linear(4, 1)})
+    first = torch.optim.SGD(model["body"].parameters(), lr=0.1, momentum=0.9)
+    second = torch.optim.SGD(model["head"].parameters(), lr=0.1)
+    compiled = torch.compile(second.step, backend="aot_eager")
+
+    def step(n: int) -> Any:
+        model.zero_grad()
+        loss = model["head"](model["body"](normal(5, 4, seed=n)).tanh()).square().mean()
+        loss.backward()
+        first.step()
+        compiled()
+        return loss
+
+    return model, step, second
 
 
 @situation("forward-mode derivatives of zeros", later=True)

@@ -17,8 +17,8 @@ from msprobe.pytorch.monitor.statistics import OPS, measure
 from msprobe.pytorch.monitor.watching import ModuleHooks, state_of
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
-from msprobe_core.torch.gradients.steps import Step, around_step
 from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
+from msprobe_core.torch.monitor.followed_steps import FollowedSteps
 from msprobe_core.torch.rank import current_rank
 
 _DEFAULT_OPS = ("min", "max", "mean", "norm", "nans")
@@ -37,6 +37,7 @@ class TrainerMonitorV2:
         self._patched = self._left = False
         self._all_named: list[tuple[str, nn.Parameter]] = []
         self._hooks: ModuleHooks | None = None
+        self._optimizer: Any = None
 
     def start(
         self,
@@ -59,8 +60,8 @@ class TrainerMonitorV2:
             self._watch(model)
         self._patched = optimizer is not None and self.config.get("patch_optimizer_step", True)
         if self._patched:
-            before, after = (partial(safely, do) for do in (self._takes, self._ends_step))
-            self._ends.append(around_step(optimizer, before, after))
+            before, after = (partial(safely, do) for do in (self._before, self._after))
+            self._ends.append(FollowedSteps(optimizer, before, after).close)
         leave_to_the_parent(self)
 
     def step(self) -> None:
@@ -70,7 +71,7 @@ class TrainerMonitorV2:
             return
         if self._left:
             return
-        safely(self._before, self._optimizer)
+        safely(self._before, self._optimizer, True)
         safely(self._after, self._optimizer)
 
     def stop(self) -> None:
@@ -87,6 +88,8 @@ class TrainerMonitorV2:
     def _take_off(self) -> None:
         while self._ends:
             self._ends.pop()()
+        # The monitor may outlive the training: it holds none of its memory.
+        self._all_named, self._hooks, self._optimizer = [], None, None
 
     def _watch(self, model: nn.Module) -> None:
         targets = self._of("module").get("targets") or []
@@ -107,20 +110,14 @@ class TrainerMonitorV2:
         """The parameters that are trained now: some may be unfrozen later."""
         return [(name, p) for name, p in self._all_named if p.requires_grad]
 
-    def _takes(self, step: Step) -> None:
-        self._before(step.optimizer)
-
-    def _ends_step(self, step: Step) -> None:
-        self._after(step.optimizer)
-
-    def _before(self, optimizer: object) -> None:
+    def _before(self, optimizer: object, unchanged: bool) -> None:
         scaling = scaling_of(optimizer)
         for name, parameter in self._named:
             gradient = gradient_of(parameter)
             if self._is_on("weight_grad") and gradient is not None:
                 gradient = unscaled(gradient, scaling)
                 self._take("weight_grad", name, "reduced", gradient, [self._micro])
-        if self._is_on("param"):
+        if self._is_on("param") and unchanged:
             for name, parameter in self._named:
                 self._take("param", name, "param_origin", parameter)
 

@@ -50,8 +50,10 @@ class Following:
         """The parameters that are trained now: some may be unfrozen, or get their shape, later."""
         return [each for each in self._all_named if each[2].requires_grad and not is_lazy(each[2])]
 
-    def before_step(self, optimizer: object) -> None:
-        """Measure gradients as the optimizer takes them, and weights before it changes them."""
+    def before_step(self, optimizer: object, unchanged: bool) -> None:
+        """Measure gradients as the optimizer takes them, and weights before it changes them, where
+        they are `unchanged`.
+        """
         scaling = scaling_of(optimizer)
         self._watch_unreduced()
         for stage, name, parameter in self._named:
@@ -60,9 +62,9 @@ class Following:
                 gradient = unscaled(gradient, scaling)
             if self._settings.wg_distribution and gradient is not None:
                 self._take("grad_reduced", name, stage, None, gradient)
-            if self._settings.param_distribution:
+            if self._settings.param_distribution and unchanged:
                 self._take("param_origin", name, stage, None, parameter)
-            if self._settings.mg_direction and gradient is not None:
+            if self._settings.mg_direction and gradient is not None and unchanged:
                 momentum = state_of(optimizer, parameter, "exp_avg")
                 self._take("other", name, stage, None, same_direction(gradient, momentum))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from msprobe_core.torch.measure.strided import shape_of
 from msprobe_core.torch.monitor.odd_tensors import is_freed
 
 OPS = ("norm", "min", "max", "mean", "zeros", "nans", "id", "shape", "dtype")
@@ -25,18 +26,26 @@ def measure(tensor: torch.Tensor, ops: Sequence[str], eps: float) -> list[object
 
     Complex numbers are measured by their magnitude.
 
+    Of a nested tensor its elements are measured; its shape is -1 where its members differ.
+
     What a tensor has no number for (an empty one, one of the meta device or of freed memory, the id
     of more than one element) is NaN.
     """
     local = getattr(tensor, "to_local", lambda: tensor)().detach()
-    if local.layout is not torch.strided:  # what is not stored of a sparse gradient is zero
-        local = local.to_dense()
-    return [_one(local, op, eps) for op in ops]
+    plain = _plain(local)
+    return [shape_of(local) if op == "shape" else _one(plain, op, eps) for op in ops]
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.is_nested:
+        members = [member.flatten() for member in tensor.unbind()]
+        return torch.cat(members) if members else torch.empty(0, dtype=tensor.dtype)
+    if tensor.layout is not torch.strided:  # what is not stored of a sparse gradient is zero
+        return tensor.to_dense()
+    return tensor
 
 
 def _one(tensor: torch.Tensor, op: str, eps: float) -> object:
-    if op == "shape":
-        return list(tensor.shape)
     if op == "dtype":
         return str(tensor.dtype)
     if tensor.is_meta or is_freed(tensor) or not tensor.numel() or (op == "id" and tensor.ndim):

@@ -28,7 +28,7 @@ from msprobe.pytorch.monitor.switched_on import ConfigurationWatch
 from msprobe.pytorch.trends import Trends
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.report import say
-from msprobe_core.torch.gradients.steps import Step, around_step
+from msprobe_core.torch.monitor.followed_steps import FollowedSteps
 from msprobe_core.torch.rank import current_rank
 
 _GRADIENTS = ("grad_unreduced", "grad_reduced")
@@ -89,7 +89,7 @@ class TrainerMon:
             self._begin(self.settings)
         if optimizer is not None:
             before, after = (partial(safely, do) for do in (self._before, self._after))
-            self._end_watching = around_step(optimizer, before, after)
+            self._end_watching = FollowedSteps(optimizer, before, after).close
         leave_to_the_parent(self)
 
     set_wrapped_optimizer = monitor_gnorm_with_ad = set_monitor
@@ -112,19 +112,22 @@ class TrainerMon:
     def close(self) -> None:
         """Write what is left and take all hooks off; scripts that end need not call it."""
         self._end()
-        self._end_watching()
-        self._end_watching = _nothing
+        self._let_go()
         if self._trends is not None:
             self._trends.close()
+
+    def _let_go(self) -> None:
+        """Count no steps any more; whoever keeps the monitor does not keep the model by it."""
+        self._end_watching()
+        self._end_watching, self._parts = _nothing, []
+        self._switch.waits = False
 
     def leave(self) -> None:
         """In a process that was forked: the tables are its parent's."""
         following, self._following = self._following, None
         if following is not None:
             following.close()
-        self._end_watching()
-        self._end_watching = _nothing
-        self._switch.waits = False
+        self._let_go()
 
     def _begin(self, settings: MonitorSettings) -> None:
         """Follow what a configuration asks for, into a folder of its own."""
@@ -142,16 +145,16 @@ class TrainerMon:
             self._following = None
             self._tables.write()
 
-    def _before(self, step: Step) -> None:
+    def _before(self, optimizer: object, unchanged: bool) -> None:
         if self._following is not None:
-            self._following.before_step(step.optimizer)
+            self._following.before_step(optimizer, unchanged)
 
-    def _after(self, made: Step) -> None:
+    def _after(self, optimizer: object) -> None:
         step, self._step = self._step, self._step + 1
         if self._following is not None:
             # Rows that are measured here belong to the step that has just been made.
             self._step = step
-            self._following.after_step(made.optimizer)
+            self._following.after_step(optimizer)
             self._end_step(self._following)
             self._step = step + 1
             self._tables.end_step(step)

@@ -256,25 +256,3 @@ class StepWatch:
 class _Running(threading.local):
     def __init__(self) -> None:
         self.steps: list[Step] = []
-
-
-def around_step(
-    optimizer: Any,  # noqa: ANN401
-    before: Callable[[Step], None],
-    after: Callable[[Step], None],
-) -> Callable[[], None]:
-    """Call functions, which raise nothing, when a step takes its gradients and when it has ended.
-
-    What is returned takes all hooks off.
-    """
-
-    class Around(StepListener):
-        def takes(self, step: Step) -> None:
-            before(step)
-
-        def ends(self, step: Step) -> None:
-            after(step)
-
-    watch = StepWatch(Around())
-    watch.follow(optimizer)
-    return watch.stop

@@ -14,12 +14,19 @@ import torch
 from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 
+from msprobe_core.capture.replacing import Replacements
 from msprobe_core.report import say
 from msprobe_core.torch.fast_paths import FastPaths
-from msprobe_core.torch.function_modes import insert, take_off
+from msprobe_core.torch.function_modes import insert, modes_of_thread, take_off
+from msprobe_core.torch.graph.captured_programs import CapturedPrograms
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
+from msprobe_core.torch.graph.module_marks import (
+    ModuleMarks,
+    asking_for_hooks,
+    state_without_own_forward,
+)
 from msprobe_core.torch.graph.operator_calls import OperatorCalls, leave
 from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
 from msprobe_core.torch.graph.sites import Owner, number_of
@@ -28,6 +35,7 @@ from msprobe_core.torch.graph.traced import (
     ModuleHooks,
     forget_leaves,
     know_constants,
+    run_as_it_is,
     run_as_they_are,
 )
 from msprobe_core.torch.watch.model_modules import Model
@@ -68,7 +76,11 @@ class GraphCapture:
         self._is_on = False
         self._hooked: dict[int, tuple[torch.nn.Module, str]] = {}
         self._owners: dict[int, str] = {}
+        self._marks: list[ModuleMarks] = []
         self._handles: list[RemovableHandle] = []
+        self._programs = CapturedPrograms(self._step_aside, self._come_back)
+        self._above: int | None = None  # modes above ours, while a program is made
+        self._replaced = Replacements()
         self._nodes: dict[int, Any] = {}
         self._has_said = False
         use_log(log)
@@ -87,12 +99,8 @@ class GraphCapture:
             _forget_compiled_code()
         for root, prefix in self._hooked.values():
             self._watch_parameters(root, prefix)
-        if self._mode is not None and not self._is_on:
-            self._fast_paths.start()
-            insert(self._mode, 0)
-            if self._operators is not None:
-                self._operators.__enter__()
-        self._is_on = True
+        self._programs.start()
+        self._enter_mode()
         self.log.switch(forward=True, gradients=True)
 
     def pause(self) -> None:
@@ -112,8 +120,13 @@ class GraphCapture:
         """Take hooks and modes off; compiled code runs on and writes nowhere."""
         self._leave_mode()
         self._forget_leaves()
+        self._programs.stop()
+        self._replaced.restore()
+        for marks in self._marks:
+            marks.remove()
         for handle in self._handles:
             handle.remove()
+        self._marks.clear()
         self._handles.clear()
         self._hooked.clear()
         self._nodes.clear()
@@ -139,13 +152,37 @@ class GraphCapture:
             forget_leaves(root.parameters())
             forget_leaves(root.buffers())
 
-    def _leave_mode(self) -> None:
+    def _step_aside(self) -> None:
+        """Leave the process as if nobody recorded."""
+        stands_here = any(each is self._mode for each in modes_of_thread())
+        self._above = self._leave_mode() if stands_here else None
+        for marks in self._marks:
+            marks.set_aside()
+
+    def _come_back(self) -> None:
+        for marks in self._marks:
+            marks.put_back()
+        if self._above is not None:
+            self._enter_mode(self._above)
+
+    def _enter_mode(self, above: int = 0) -> None:
+        if self._mode is not None and not self._is_on:
+            self._fast_paths.start()
+            insert(self._mode, above)
+            if self._operators is not None:
+                self._operators.__enter__()
+        self._is_on = True
+
+    def _leave_mode(self) -> int | None:
+        """Take the mode off; how many stood above it, None where it was not on."""
+        above = None
         if self._mode is not None and self._is_on:
-            take_off(self._mode)
+            above = take_off(self._mode)
             self._fast_paths.stop()
             if self._operators is not None:
                 leave(self._operators)
         self._is_on = False
+        return above
 
     def _hook(self, root: torch.nn.Module, prefix: str) -> None:
         self._hooked[id(root)] = root, prefix
@@ -153,10 +190,14 @@ class GraphCapture:
             if device.type not in ("cpu", "meta"):
                 self.log.prepare(device)
         usual = _device_of(root, torch.device("cpu"))
+        asking = set(asking_for_hooks(root))
+        if asking and not self._replaced:
+            self._replaced.put(torch.nn.Module, "__getstate__", state_without_own_forward)
         for path, module in self._watched(root):
             if _is_hooked(module, path, self._served):
                 where = _device_of(module, usual)
-                self._hook_module(module, _joined(prefix, _plain_path(path)), where)
+                name = _joined(prefix, _plain_path(path))
+                self._hook_module(module, name, where, by_forward=module in asking)
 
     def _watched(self, root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
         """The modules to hook, by path: for calls alone the one that operators run inside."""
@@ -168,15 +209,14 @@ class GraphCapture:
         elif self._operators is not None:
             yield "", root
 
-    def _hook_module(self, module: torch.nn.Module, path: str, device: torch.device) -> None:
+    def _hook_module(
+        self, module: torch.nn.Module, path: str, device: torch.device, by_forward: bool
+    ) -> None:
         number = number_of(Owner(path, type(module).__name__))
         self._owners[number] = path or ROOT
         owner = torch.full((), number, dtype=torch.int64, device=device)
         hooks = ModuleHooks(owner, self._grad_inputs)
-        self._handles += [
-            module.register_forward_pre_hook(hooks.before, with_kwargs=True),
-            module.register_forward_hook(hooks.after, with_kwargs=True),
-        ]
+        self._marks.append(ModuleMarks(module, hooks, by_forward))
 
     def _watch_parameters(self, root: torch.nn.Module, prefix: str) -> None:
         """Record gradients when autograd has accumulated them, which no graph does itself."""
@@ -201,6 +241,7 @@ def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any: 
         if parameter.grad is not None:
             torch.ops.msprobe.gradient(parameter.grad, owner, f"{PARAMETER}{name}")
 
+    run_as_it_is(hook.__code__)
     return hook
 
 

@@ -7,6 +7,7 @@ be known about names is asked once, while a graph is traced, and stands in it as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import Any
 
 import torch
@@ -244,10 +245,21 @@ def run_as_they_are() -> None:
     """Have dynamo make no graph of a hook alone, as it does where the hooked model is compiled as a
     whole: hooks are traced where a graph of the user's calls them, and just run elsewhere.
     """
+    own = ModuleHooks.before, ModuleHooks.after, GraphCalls.__torch_function__
+    for function in (*own, ModuleHooks._watch, ModuleHooks._late_watch, record_call):
+        run_as_it_is(function.__code__)
+
+
+def run_as_it_is(code: CodeType) -> None:
+    """Have dynamo make no graph that begins in this code, or in a function that it defines: hooks
+    of gradients run where compiled code calls `backward`.
+    """
     frames: Any = torch._C._dynamo.eval_frame
     skipped = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.SKIP)
-    for function in (ModuleHooks.before, ModuleHooks.after, GraphCalls.__torch_function__):
-        frames.set_code_exec_strategy(function.__code__, skipped)
+    frames.set_code_exec_strategy(code, skipped)
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            run_as_it_is(each)
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

@@ -1,11 +1,14 @@
 """Measures the outputs of modules and their gradients while the model trains.
 
-Outputs of a recomputation are not measured again (their gradients come from it); evaluation is not
-measured. A tensor that a container hands up unchanged is measured once, by the innermost module.
+Outputs of a recomputation are not measured again (their gradients come from it). Evaluation is not
+measured, nor what runs without gradients: such passes are made between steps, in any mode, and are
+none of the training's. A tensor that a container hands up unchanged is measured once, by the
+innermost module.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -57,14 +60,23 @@ class ActivationWatch:
         modules = named_modules(model)
         chosen = set(selected_modules(modules, settings.activations))
         self._calls = ModuleCalls()
-        self._calls.before(model, owner.guarded(self._begin))
+        self._pass = _Pass()
+        begin = owner.guarded(self._begin)
+
+        def enter(*args: object) -> None:
+            self._pass.has_gradients = torch.is_grad_enabled()
+            if self._pass.has_gradients:
+                begin(*args)
+
+        self._calls.before(model, enter)
         further = settings.keep > 0 or settings.every.get(ALL_MODULES, 0) > 0
         every = set(selected_modules(modules, "all")) if further else set()
         for name, module in modules.items():
             if name in chosen or name in every:
                 take = owner.guarded(partial(self._take, prefix + name, name in chosen))
-                self._calls.after(module, take)
-        self._calls.after(model, owner.guarded(self._root))
+                self._calls.after(module, self._of_training(take))
+        self._calls.after(model, self._of_training(owner.guarded(self._root)))
+        self._calls.after(model, self._leave)
 
     def end_step(self) -> None:
         """Note the loss that the model handed out, and let go of the step's tensors.
@@ -89,6 +101,20 @@ class ActivationWatch:
         for _, handle in hooked.values():
             handle.remove()
         self._seen = None
+
+    def _of_training(self, function: Callable[..., None]) -> Callable[..., None]:
+        """The function, called only within a pass that may make gradients: inside of one a
+        checkpoint's first run makes none.
+        """
+
+        def run(*args: object) -> None:
+            if torch.is_grad_enabled() or self._pass.has_gradients:
+                function(*args)
+
+        return run
+
+    def _leave(self, *_: object) -> None:
+        self._pass.has_gradients = False
 
     def _begin(self, module: nn.Module, _: object) -> None:
         if _is_training(module) and not _in_backward():
@@ -147,6 +173,11 @@ class ActivationWatch:
 
     def _is_due(self, kind: str) -> bool:
         return self._settings.is_due(kind, self._owner.step_number)
+
+
+class _Pass(threading.local):
+    has_gradients = False
+    """Whether the model's call that runs in this thread has begun with gradients enabled."""
 
 
 class Lanes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from msprobe_core.errors import ConfigError, nearest
@@ -34,13 +34,18 @@ class Settings:
     eps: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_names("activations", self.activations)
+        if not isinstance(self.every, Mapping):
+            raise ConfigError(f"every is {self.every!r}", 'give steps by kind, as in {"param": 10}')
         for name, steps in self.every.items():
             if name not in _INTERVALS:
                 hint = nearest(name, _INTERVALS)
                 raise ConfigError(f"every: there is no {name!r} to be measured", hint)
-            _check_count(f"every[{name!r}]", steps)
-        _check_count("keep", self.keep)
-        _check_count("tie_every", self.tie_every)
+            check_count(f"every[{name!r}]", steps)
+        check_count("keep", self.keep)
+        check_count("tie_every", self.tie_every)
+        for name in ("local", "zeros", "nonfinite"):
+            check_switch(name, getattr(self, name))
 
     def is_due(self, kind: str, step: int) -> bool:
         """Whether a kind is measured at a step."""
@@ -48,6 +53,25 @@ class Settings:
         return steps > 0 and step % steps == 0
 
 
-def _check_count(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ConfigError(f"{name} is {value!r}", "give a number of steps, 0 or more")
+def check_count(name: str, value: object) -> None:
+    """Raise ConfigError for what is no number of steps."""
+    if type(value) is not int or not 0 <= value <= _MOST_STEPS:
+        hint = f"give a number of steps, 0 or more (at most {_MOST_STEPS:,})"
+        raise ConfigError(f"{name} is {value!r}", hint)
+
+
+def check_switch(name: str, value: object) -> None:
+    """Raise ConfigError for what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} is {value!r}", "give True or False")
+
+
+def _check_names(name: str, value: object) -> None:
+    names = value if isinstance(value, Collection) and not isinstance(value, bytes) else [value]
+    if value is not None and not all(isinstance(each, str) for each in names):
+        hint = 'give "blocks", "all", names of modules, or None'
+        raise ConfigError(f"{name} is {value!r}", hint)
+
+
+_MOST_STEPS = 10**12
+"""More than any training makes, and less than what a series or a queue can count."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import csv
+import gc
 import json
 import os
 import pickle
@@ -326,3 +327,67 @@ def test_parameters_that_get_their_shape_later_are_followed(
         optimizer.step()
     monitor.stop()
     assert {int(row["step"]) for row in monitor.rows()} == {0, 1}
+
+
+def test_a_monitor_that_has_ended_holds_neither_model_nor_optimizer(
+    monitor: V1 | V2, tmp_path: Path
+) -> None:
+    net, optimizer = made(Net)
+    monitor.start(net, optimizer)
+    with Trends(tmp_path / "trends", net, optimizer, activations="all") as trends:
+        train(net, optimizer)
+    monitor.stop()
+    trends.step(loss=1.0)  # nothing is followed any more
+    alive = [weakref.ref(each) for each in (net, optimizer, *net.parameters())]
+    del net, optimizer
+    gc.collect()
+    assert not [each for each in alive if each() is not None]
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute", "ignore:`torch.jit")
+@pytest.mark.parametrize("how", ["step", "closure", "whole"])
+def test_steps_that_compiled_code_makes_have_their_gradients(tmp_path: Path, how: str) -> None:
+    torch._dynamo.reset()
+    kinds = ("weight_grad", "param", "optimizer")
+    monitors = {name: {"enabled": True, "ops": ["norm"]} for name in kinds}
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps({"output_dir": str(tmp_path), "monitors": {**monitors, "module": {}}})
+    )
+    torch.manual_seed(0)
+    net = nn.Linear(8, 8)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    monitor = TrainerMonitorV2(config)
+    monitor.start(model=net, optimizer=optimizer)
+    wanted = compiled_steps(net, optimizer, how)
+    monitor.stop()
+    rows = _rows(sorted(tmp_path.glob("rank_0/weight_grad_*.csv")))
+    found = [float(row["norm"]) for row in rows if row["module_name"] == "weight"]
+    assert found == pytest.approx(wanted, rel=1e-5)
+    rows = _rows(sorted(tmp_path.glob("rank_0/param_*.csv")))
+    assert {row["scope"] for row in rows} == {"param_updated"}  # those before it are gone
+
+
+def compiled_steps(net: nn.Module, optimizer: torch.optim.Optimizer, how: str) -> list[float]:
+    """Three steps; the norms of the weight's gradients that they take."""
+
+    def backward() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = net(torch.ones(4, 8)).square().sum()
+        loss.backward()
+        return loss
+
+    def whole() -> None:
+        backward()
+        optimizer.step()
+
+    run = torch.compile(whole if how == "whole" else optimizer.step, backend="eager")
+    wanted = []
+    for _ in range(3):
+        if how == "step":
+            backward()
+        run(*([backward] if how == "closure" else []))
+        assert isinstance(net.weight, nn.Parameter)
+        assert net.weight.grad is not None
+        wanted.append(net.weight.grad.double().norm().item())
+    return wanted

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from builder.series.run import TrendRun
 from msprobe.pytorch.trends import Trends
@@ -242,32 +243,51 @@ def test_what_is_not_due_is_not_measured(tmp_path: Path) -> None:
     assert not run.ranks_of(("exp_avg", "head.bias"))
 
 
-def test_evaluation_and_recomputation_are_not_measured(tmp_path: Path) -> None:
-    class Checkpointed(Net):
-        def forward(self, ids: torch.Tensor) -> torch.Tensor:
-            x = self.emb(ids)
-            for layer in self.layers:
-                x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
-            return self.head(x)
+class Checkpointed(Net):
+    reentrant = False
 
-    import torch.utils.checkpoint
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.emb(ids)
+        for layer in self.layers:
+            x = checkpoint(layer, x, use_reentrant=self.reentrant)
+        result: torch.Tensor = self.head(x)
+        return result
 
+
+class CheckpointedAsOfOld(Checkpointed):
+    reentrant = True
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+@pytest.mark.parametrize("kind", [Net, Checkpointed, CheckpointedAsOfOld])
+def test_evaluation_and_recomputation_are_not_measured(tmp_path: Path, kind: type[Net]) -> None:
+    """Evaluation: in its mode, or without gradients before a step is told of."""
     found: dict[str, list[list[float]]] = {}
-    for name, kind in (("plain", Net), ("checkpointed", Checkpointed)):
+    for name, made in (("plain", Net), ("evaluated", kind)):
         torch.manual_seed(0)
-        net = kind()
+        net = made()
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         with Trends(tmp_path / name, net, optimizer, activations="all") as trends:
+
+            def ended(
+                _: torch.Tensor, trends: Trends = trends, net: Net = net, name: str = name
+            ) -> None:
+                for guard in (torch.no_grad, torch.inference_mode) if name != "plain" else ():
+                    with guard():
+                        net(next(iter(batches(1))))
+                trends.step()
+
             for ids in batches(3):
                 net.eval()
                 with torch.no_grad():
                     net(ids)
                 net.train()
-                train(net, optimizer, [ids], trends.step)
+                train(net, optimizer, [ids], ended)
         run = TrendRun(tmp_path / name)
+        assert not run.ranks_of(("skipped", "skipped"))
         keys = [(kind, f"layers.1{end}") for kind in ("actv", "actv_grad") for end in ("", ".fc1")]
         found[name] = [run.line(key)[1].tolist() for key in keys]
-    assert found["checkpointed"] == found["plain"]
+    assert found["evaluated"] == found["plain"]
 
 
 def test_a_skipped_step_is_a_step(tmp_path: Path) -> None:

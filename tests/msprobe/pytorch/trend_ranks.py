@@ -76,6 +76,7 @@ def _break(trends: Trends) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("this device measures nothing")
 
+    assert trends._collector is not None
     trends._collector._lanes.main.moments.__class__.put = fail
 
 

@@ -134,3 +134,35 @@ def test_quantised_tensors_pass(debugger: Make) -> None:
     target.step()
     target.close()
     assert made.is_quantized
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_backward_pass_in_compiled_code_makes_no_further_graphs(
+    level: str, debugger: Make
+) -> None:
+    def counted(target: PrecisionDebugger | None) -> tuple[int, int]:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+
+        @torch.compile(backend="aot_eager")
+        def both(x: Tensor) -> Tensor:
+            loss = model(x).square().mean()
+            loss.backward()
+            return loss.detach()
+
+        for _ in range(2):
+            if target is not None:
+                target.start(model)
+            both(torch.ones(2, 4))
+            if target is not None:
+                target.stop()
+                target.step()
+        counters = torch._dynamo.utils.counters
+        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
+
+    alone = counted(None)
+    target = debugger(level)
+    assert counted(target) == alone
+    target.close()
