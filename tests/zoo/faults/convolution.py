@@ -122,7 +122,11 @@ FAULTS = (
         "other images in the second step", "data", _other_images_later,
         call("", "Tensor.__sub__", step=1),
     ),
-    Fault("momentum off", "optimizer", _no_momentum, update(step=1)),
+    Fault(
+        "momentum off", "optimizer", _no_momentum,
+        # The first step makes the buffers that the second reads.
+        (*call("optimizer", "Tensor.detach", "Tensor.clone"), *update(step=1)),
+    ),
     Fault(
         "gradient clipping off", "optimizer", _no_clipping,
         (*module("clip_grad"), *call("clip_grad", "*"), *update()),

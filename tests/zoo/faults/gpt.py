@@ -109,7 +109,11 @@ FAULTS = (
         "positions shifted by one",
         "data",
         _positions_shifted,
-        (*module("rotary_emb"), *call("rotary_emb", "Tensor.__getitem__", "Tensor.__mul__")),
+        (
+            *call("", "Torch.arange"),
+            *module("rotary_emb"),
+            *call("rotary_emb", "Tensor.__getitem__", "Tensor.__mul__"),
+        ),
     ),
     Fault(
         "rope sign of the query",
@@ -117,6 +121,7 @@ FAULTS = (
         _rope_sign,
         (
             *call(_ATTENTION, "Tensor.__neg__", nth=0),
+            *call(_ATTENTION, "Torch.cat", nth=0),
             *call(_ATTENTION, "Tensor.__mul__", nth=1),
         ),
     ),

@@ -158,12 +158,14 @@ MISPLACED = (
     _misplaced(
         "gpt", "the other RoPE layout", _rotary_layout,
         (*module("rotary_emb"),
-         *call("rotary_emb", "Torch.stack", "Tensor.cos", "Tensor.sin", "Torch.cat")),
+         *call("rotary_emb", "Torch.stack", "Tensor.flatten", "Torch.cat"),
+         *call("rotary_emb", "Tensor.cos", "Tensor.sin")),
         wrong=True, right=False,
     ),
     _misplaced(
         "gpt", "position ids permuted", _positions,
-        (*module("rotary_emb"), *call("rotary_emb", "Tensor.__getitem__", "Tensor.__mul__")),
+        (*module("rotary_emb"), *call("", "Tensor.__getitem__"),
+         *call("rotary_emb", "Tensor.__getitem__", "Tensor.__mul__")),
     ),
     _misplaced(
         "gpt", "labels moved along the sequence", _labels,
@@ -183,7 +185,8 @@ MISPLACED = (
     ),
     _misplaced(
         "bert", "position ids permuted", _embedded_positions,
-        owner("embeddings.position_embeddings", "Functional.embedding"),
+        (*call("embeddings", "Tensor.__getitem__"),
+         *owner("embeddings.position_embeddings", "Functional.embedding")),
     ),
     _misplaced(
         "bert", "weight loaded transposed", _query_weight,
@@ -196,7 +199,7 @@ MISPLACED = (
     ),
     _misplaced(
         "mixture", "tokens put back to other places", _returned_tokens,
-        call("blocks.0.moe", "Tensor.index_add"),
+        call("blocks.0.moe", "Tensor.index_add", "Tensor.__getitem__"),
     ),
     _misplaced(
         "convolution", "height and width swapped", _sides_of_images,
@@ -215,9 +218,11 @@ MISPLACED = (
         owner("patch_embed", "Functional.conv2d"),
     ),
     _misplaced(
-        "recurrent", "states moved in time", _moments, call("", "Tensor.__add__"),
+        "recurrent", "states moved in time", _moments,
+        call("", "Tensor.__add__", "Tensor.__getitem__"),
     ),
     _misplaced(
-        "recurrent", "sequences exchanged", _sequences, call("", "Tensor.__mul__"),
+        "recurrent", "sequences exchanged", _sequences,
+        call("", "Tensor.__mul__", "Tensor.__getitem__"),
     ),
 )  # fmt: skip
