@@ -68,8 +68,9 @@ class Changes:
         """
         if node.kind != "api" or node in self._matching.partner or _is_bare_operator(node):
             return False
-        converts = has(node.call, "converts")
-        return self._matching.reason.get(node) != LAYOUT and not (converts and self._converts)
+        if has(node.call, "converts") and (self._converts or node.direction == "backward"):
+            return False  # a gradient is converted back where its forward call converts
+        return self._matching.reason.get(node) != LAYOUT
 
     def differs(self, node: TreeNode) -> bool:
         """Whether a matched call may have been made otherwise."""

@@ -141,9 +141,12 @@ class Facts:
     def changes_precision(self, node: TreeNode) -> bool:
         """Whether a call computes in another dtype than its partner.
 
-        Never where most nodes differ so: that is the setting of the comparison, not a fault.
+        Never where most nodes differ so: that is the setting of the comparison, not a fault. What a
+        backward call computes in is settled by its forward call.
         """
         if not self._rare_precision or node.kind != "api":
+            return False
+        if node.forward is not None and self.changes_precision(node.forward):
             return False
         return any(self._dtype_differs(row) for row in self.paired.rows(node))
 
