@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msprobe.cli.outcome import Exit
 from msprobe.errors import CommandError
+from msprobe_core.format.installation import install_command
 
 SUMMARY = "answer coding agents over the Model Context Protocol (standard input and output)"
 
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> Exit:
     if find_spec("mcp") is None:
         raise CommandError(
             "msprobe mcp: the package mcp is not installed",
-            "pip install 'tb-graph-ascend[mcp]', or ask with `msprobe ask`",
+            f"{install_command('mcp')}; or ask with `msprobe ask`",
         )
     from builder.processes.interrupts import stopped_by_sigterm
     from msprobe.answers.mcp_server import serve

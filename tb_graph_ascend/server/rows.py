@@ -8,7 +8,7 @@ import msgspec
 
 from builder.results.followers.spread import DivergentShares, divergent_nodes, shares_of
 from builder.results.records import NodeList
-from builder.results.weights import (
+from builder.results.shared_weights import (
     SharedWeights,
     WeightRelation,
     matching_weights,

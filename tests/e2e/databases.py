@@ -14,7 +14,7 @@ from pathlib import Path
 
 import builder
 from builder.work.options import BuildOptions
-from tests.builder.results.test_weights import program
+from tests.builder.results.test_shared_weights import program
 from tests.builder.run.units.runs import layout
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 

@@ -66,4 +66,4 @@ def test_a_server_without_its_package_says_what_to_install(
     )
     answer = run("mcp", root)
     assert answer.code == 1
-    assert "pip install 'tb-graph-ascend[mcp]'" in answer.err
+    assert "pip install '.[mcp]'" in answer.err

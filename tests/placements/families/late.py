@@ -263,9 +263,9 @@ def one_layer_left_whole(run: Run) -> None:
     """The first layer is ignored by FSDP; the right twin averages its gradients by hand."""
     model = net(run.dtype)
     mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("fsdp",))
-    left = set(model.layers[0].parameters())
+    left = list(model.layers[0].parameters())
     fully_shard(model.layers[1], mesh=mesh)
-    fully_shard(model, mesh=mesh, ignored_params=left)
+    fully_shard(model, mesh=mesh, ignored_params=set(left))
 
     def work(step: int) -> None:
         tokens, labels = run.batch(step, run.rank)

@@ -11,7 +11,7 @@ import pytest
 
 import builder
 from tb_graph_ascend.server import create_app
-from tests.builder.results.test_weights import program
+from tests.builder.results.test_shared_weights import program
 from tests.tb_graph_ascend.conftest import Site
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ import pytest
 import builder
 from builder.errors import DatabaseError, MappingError
 from builder.results.database import ResultDatabase
-from builder.results.weights import SharedWeight, matching_weights, shared_weights
+from builder.results.shared_weights import SharedWeight, matching_weights, shared_weights
 from builder.work.options import BuildOptions
 from tests.builder.dumps import forward, tensor, write_dump
 
