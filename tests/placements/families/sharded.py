@@ -22,10 +22,10 @@ def norm_that_fsdp_ignores(run: Run) -> None:
     """The last norm is left out of FSDP; the right twin averages its gradient by hand."""
     model = net(run.dtype)
     mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("dp",))
-    left = set(model.norm.parameters())
+    left = list(model.norm.parameters())
     for layer in model.layers:
         fully_shard(layer, mesh=mesh)
-    fully_shard(model, mesh=mesh, ignored_params=left)
+    fully_shard(model, mesh=mesh, ignored_params=set(left))
 
     def work(step: int) -> None:
         tokens, labels = run.batch(step, run.rank)
