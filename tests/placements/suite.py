@@ -23,7 +23,6 @@ from builder.errors import InputError
 from builder.ranks.checks.self_check import CheckFinding, check_dump
 from builder.ranks.layout.coordinates import Sizes
 from tests.placements.case import Case
-from tests.placements.families import CASES
 from tests.placements.run import Run
 
 Answer = Literal["first", "near", "silent", "elsewhere", "error"]
@@ -93,7 +92,7 @@ def record(case: Case, wrong: bool, precision: str, folder: Path) -> None:
     world = 1
     for size in case.axes.values():
         world *= size
-    arguments = (case.name, wrong, precision, folder, world)
+    arguments = (case, wrong, precision, folder, world)
     workers = [context.Process(target=_work, args=(rank, *arguments)) for rank in range(world)]
     for worker in workers:
         worker.start()
@@ -108,8 +107,7 @@ def record(case: Case, wrong: bool, precision: str, folder: Path) -> None:
         raise RuntimeError(said[0].read_text() if said else f"{case.name} did not end")
 
 
-def _work(rank: int, name: str, wrong: bool, precision: str, folder: Path, world: int) -> None:
-    case = next(each for each in CASES if each.name == name)
+def _work(rank: int, case: Case, wrong: bool, precision: str, folder: Path, world: int) -> None:
     signal.alarm(_PATIENCE)
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
