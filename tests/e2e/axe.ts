@@ -1,4 +1,4 @@
-/* What axe finds on a page as it is: only what is serious or worse. */
+/* What axe finds on a page as it is: what is serious or worse, and a page without a heading. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
@@ -25,7 +25,7 @@ export async function serious(page: Page, screen: string, coloursOnly = false): 
     return (await axe.run({ resultTypes: ["violations"], ...chosen })).violations;
   }, rules);
   return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .filter(({ id, impact }) => impact === "serious" || impact === "critical" || id === "page-has-heading-one")
     .flatMap(({ id, nodes }) =>
       nodes.slice(0, 3).map((node) => `${screen}: ${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`),
     );

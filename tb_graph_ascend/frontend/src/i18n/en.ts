@@ -18,6 +18,7 @@ import { diff } from "./diff.en";
 export const en = {
   app: "tb-graph-ascend",
   loading: "Loading…",
+  heading: { comparison: "Comparison {{path}}", trends: "Trends of {{run}}" },
   retry: "Try again",
   broken: {
     title: "The page met a defect of its own",

@@ -19,6 +19,7 @@ import { diff } from "./diff.zh";
 export const zh: Texts = {
   app: "tb-graph-ascend",
   loading: "加载中…",
+  heading: { comparison: "对比 {{path}}", trends: "{{run}} 的趋势" },
   retry: "重试",
   broken: {
     title: "页面自身出现缺陷",

@@ -51,10 +51,20 @@ export function App() {
     <div className="app">
       {databases.data ? <Header databases={databases.data} /> : <header className="header" />}
       <FailureBanner />
-      {trends !== null ? <TrendsArea run={trends} /> : databases.data && <Content databases={databases.data} />}
+      {trends !== null ? <Trends run={trends} /> : databases.data && <Content databases={databases.data} />}
       <Dialogs />
       <Notice />
     </div>
+  );
+}
+
+function Trends({ run }: { run: string }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <h1 className="sr-only">{t("heading.trends", { run })}</h1>
+      <TrendsArea run={run} />
+    </>
   );
 }
 
@@ -68,9 +78,11 @@ function Content({ databases }: { databases: Databases }) {
     return <EmptyState databases={databases} />;
   }
   if (db === null) return <p className="splash">{t("loading")}</p>;
+  const path = databases.databases.find(({ id }) => id === db)?.path;
   return (
     <>
-      {databases.databases.every(({ id }) => id !== db) && <DeletedNotice />}
+      <h1 className="sr-only">{t("heading.comparison", { path: path ?? "" })}</h1>
+      {path === undefined && <DeletedNotice />}
       <AnswerBar />
       {!low && <RankStrip />}
       <Workspace />
