@@ -82,7 +82,7 @@ def read_weights(path: Path) -> list[MappedWeights]:
     """What a mapping file says of weights; raises MappingError like `read_mapping`."""
     weights = _read(path).weights
     for each in weights:
-        if not each.problem or not each.benchmark or 1 < len(each.problem) <= len(each.benchmark):
+        if min(len(each.problem), len(each.benchmark)) != 1:
             raise MappingError(
                 f"{path}: weights {each}: several on both sides, or none on one",
                 "pair one tensor with those that make it up",

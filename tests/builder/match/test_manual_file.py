@@ -75,6 +75,7 @@ def test_what_is_said_of_weights_stays_where_pairs_are_written(tmp_path: Path) -
         '{"problem": [], "benchmark": ["b"]}',
         '{"problem": ["a"], "benchmark": []}',
         '{"problem": ["a", "c"], "benchmark": ["b", "d"]}',
+        '{"problem": ["a", "c", "e"], "benchmark": ["b", "d"]}',
         '{"problem": ["a"], "benchmark": ["b"], "factor": 0}',
         '{"problem": ["a"], "benchmark": ["b"], "factor": "two"}',
         '{"problem": "a", "benchmark": "b"}',
