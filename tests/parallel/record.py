@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
-import sys
-import time
-import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
-
-import torch
-import torch.distributed as dist
 
 from msprobe.pytorch import PrecisionDebugger
 from tests.parallel.experiment import Experiment, experiment
 from tests.parallel.layout import Layout, Mesh
 from tests.parallel.megatron import MegatronExperiment
 from tests.parallel.size import Size
+from tests.rank_processes import run_ranks
 
 Task = Literal["statistics", "tensor"]
 Change = Callable[[Experiment], None]
-PATIENCE = 120  # seconds until a recording that hangs is given up
 
 
 def record(
@@ -44,60 +36,19 @@ def record(
     config = {"task": task, "level": "mix", "dump_path": str(folder / "dump")}
     path = folder / "config.json"
     path.write_text(json.dumps({**config, "rank": [], "step": [], task: {}}))
-    context = multiprocessing.get_context("fork")  # torch is imported once
-    arguments = (layout, folder, seed, size or Size(), change, header)
-    workers = [
-        context.Process(target=_work, args=(rank, *arguments)) for rank in range(layout.world_size)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(PATIENCE)
-    late = [worker for worker in workers if worker.is_alive()]
-    for worker in late:
-        worker.kill()
-        worker.join()
-    said = sorted(folder.glob("error*.txt"))
-    codes = [worker.exitcode for worker in workers]
-    if late or said or any(codes):
-        ended = "did not end" if late else f"processes ended with {codes}"
-        raise RuntimeError(said[0].read_text() if said else f"{layout}: {ended}")
-
-
-def _work(
-    rank: int,
-    layout: Layout,
-    folder: Path,
-    seed: int,
-    size: Size,
-    change: Change | None,
-    header: bool,
-) -> None:
-    signal.alarm(PATIENCE)
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, sys.stdout.fileno())
-    os.dup2(silence, sys.stderr.fileno())
-    torch.set_num_threads(1)
-    try:
-        _train(rank, layout, folder, seed, size, change, header)
-    except BaseException:
-        (folder / f"error{rank}.txt").write_text(traceback.format_exc())
-        os._exit(1)
-    os._exit(0)  # gloo's threads of other processes may be gone already
+    train = partial(_train, layout, folder, seed, size or Size(), change, header)
+    run_ranks(train, layout.world_size, folder, str(layout))
 
 
 def _train(
-    rank: int,
     layout: Layout,
     folder: Path,
     seed: int,
     size: Size,
     change: Change | None,
     header: bool,
+    rank: int,
 ) -> None:
-    if layout.world_size > 1:
-        store = dist.FileStore(str(folder / "store"), layout.world_size)
-        dist.init_process_group("gloo", store=store, rank=rank, world_size=layout.world_size)
     made: Experiment | MegatronExperiment
     if layout.native == "megatron":
         made = MegatronExperiment(size, layout, rank, seed)
@@ -109,13 +60,3 @@ def _train(
     made.train(debugger, header=header and layout.world_size > 1)
     debugger.close()
     (folder / f"losses{rank}.json").write_text(json.dumps(made.losses))
-    if layout.world_size > 1:
-        dist.barrier()
-        _wait_for_all(folder, rank, layout.world_size)
-
-
-def _wait_for_all(folder: Path, rank: int, world_size: int) -> None:
-    """Stay until no process is in a collective: gloo drops what a closed end has not read."""
-    (folder / f"ended{rank}").touch()
-    while any(not (folder / f"ended{other}").exists() for other in range(world_size)):
-        time.sleep(0.01)  # SIGALRM ends a wait for what died

@@ -59,6 +59,13 @@ def net(dtype: torch.dtype, seed: int = 0, dropout: float = 0.0) -> Net:
     return made.to(dtype)
 
 
+def with_layers(model: Net, wrapped: Callable[[Layer, int], nn.Module]) -> Net:
+    """The network with each of its layers as a wrapper makes it, of the layer and its number."""
+    layers = [layer for layer in model.layers if isinstance(layer, Layer)]
+    model.layers = nn.ModuleList(wrapped(layer, at) for at, layer in enumerate(layers))
+    return model
+
+
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
     """The mean over this process's tokens."""
     return functional.cross_entropy(logits.flatten(0, -2).float(), labels.flatten())

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from tests.parallel.collective import Gather
 from tests.placements.case import case
 from tests.placements.families.data import average
-from tests.placements.net import WIDTH, Layer, Net, loss_of, net
+from tests.placements.net import WIDTH, Layer, Net, loss_of, net, with_layers
 from tests.placements.run import Run
 
 CP2, CP2_DP2 = {"cp": 2}, {"cp": 2, "dp": 2}
@@ -31,13 +31,7 @@ class Mixing(nn.Module):
 
 def mixing(run: Run) -> Net:
     """A network whose layers look at the whole sequence."""
-    model = net(run.dtype)
-    model.layers = nn.ModuleList(
-        Mixing(layer, run, seed)
-        for seed, layer in enumerate(model.layers)
-        if isinstance(layer, Layer)
-    )
-    return model
+    return with_layers(net(run.dtype), lambda layer, seed: Mixing(layer, run, seed))
 
 
 def backward(run: Run, model: nn.Module, step: int) -> None:

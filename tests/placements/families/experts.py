@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from tests.parallel.collective import AllToAll, Copy, Reduce
 from tests.placements.case import case
-from tests.placements.net import WIDTH, Layer, Net, loss_of, net
+from tests.placements.net import WIDTH, Layer, Net, loss_of, net, with_layers
 from tests.placements.run import Run
 
 TP2, EP2 = {"tp": 2}, {"ep": 2}
@@ -70,13 +70,7 @@ class Mixed(nn.Module):
 
 def mixed(run: Run, axis: str) -> Net:
     """A network of mixtures."""
-    model = net(run.dtype)
-    model.layers = nn.ModuleList(
-        Mixed(layer, run, axis, seed)
-        for seed, layer in enumerate(model.layers)
-        if isinstance(layer, Layer)
-    )
-    return model
+    return with_layers(net(run.dtype), lambda layer, seed: Mixed(layer, run, axis, seed))
 
 
 def backward(run: Run, model: nn.Module, step: int, share: int = 0) -> None:
@@ -138,13 +132,7 @@ class Sending(nn.Module):
 
 def sending(run: Run) -> Net:
     """A network of such layers."""
-    model = net(run.dtype)
-    model.layers = nn.ModuleList(
-        Sending(layer, run, seed)
-        for seed, layer in enumerate(model.layers)
-        if isinstance(layer, Layer)
-    )
-    return model
+    return with_layers(net(run.dtype), lambda layer, seed: Sending(layer, run, seed))
 
 
 def average(run: Run, model: nn.Module, *without: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.jit.frontend import NotSupportedError
 
 from msprobe_core import PrecisionDebugger
+from tests.msprobe_core.torch.graph.conftest import MakeDebugger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = torch.ones(2, 4)
@@ -28,21 +29,6 @@ MAKERS: dict[str, Callable[[nn.Module], str]] = {
     "symbols": lambda model: str(fx.symbolic_trace(model).graph),
     "operators": lambda model: str(make_fx(model)(X).graph),
 }
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Iterator[Callable[[str], PrecisionDebugger]]:
-    def make(level: str) -> PrecisionDebugger:
-        config = tmp_path / "config.json"
-        where = {"dump_path": str(tmp_path / "dump"), "level": level, "capture": "graph"}
-        config.write_text(json.dumps(where))
-        return PrecisionDebugger(config_path=config)
-
-    torch._dynamo.reset()
-    yield make
-    if PrecisionDebugger.current is not None:
-        PrecisionDebugger.current.close()
-    torch._dynamo.reset()
 
 
 def made() -> nn.Module:
@@ -72,10 +58,10 @@ def in_three_steps(name: str, debugger: PrecisionDebugger | None) -> list[object
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("level", ["L0", "mix"])
 def test_a_program_is_that_without_a_recording(
-    level: str, name: str, record: Callable[[str], PrecisionDebugger], tmp_path: Path
+    level: str, name: str, graph_debugger: MakeDebugger, tmp_path: Path
 ) -> None:
     alone = in_three_steps(name, None)
-    debugger = record(level)
+    debugger = graph_debugger(level)
     assert in_three_steps(name, debugger) == alone
     debugger.close()
     assert not torch.overrides._get_current_function_mode_stack()
@@ -88,11 +74,11 @@ def test_a_program_is_that_without_a_recording(
         assert len(ran) == 4
 
 
-def test_hooks_of_others_keep_their_places(record: Callable[[str], PrecisionDebugger]) -> None:
+def test_hooks_of_others_keep_their_places(graph_debugger: MakeDebugger) -> None:
     model, seen = made(), list[str]()
     first = model[1]  # type: ignore[index]
     first.register_forward_hook(lambda *_: seen.append("before"))
-    debugger = record("L0")
+    debugger = graph_debugger("L0")
     debugger.start(model)
     first.register_forward_hook(lambda *_: seen.append("after"))
     keys = list(first._forward_hooks)
@@ -106,14 +92,14 @@ def test_hooks_of_others_keep_their_places(record: Callable[[str], PrecisionDebu
 
 
 def test_a_program_that_cannot_be_made_leaves_the_recording_on(
-    record: Callable[[str], PrecisionDebugger], tmp_path: Path
+    graph_debugger: MakeDebugger, tmp_path: Path
 ) -> None:
     class Odd(nn.Module):
         def forward(self, x: Tensor, **more: Tensor) -> Tensor:
             return x * 2
 
     model = nn.Sequential(Odd(), nn.Linear(4, 4))
-    debugger = record("mix")
+    debugger = graph_debugger("mix")
     debugger.start(model)
     with pytest.raises(NotSupportedError, match="variable number"):
         torch.jit.script(model)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +12,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from msprobe_core import PrecisionDebugger
+from tests.msprobe_core.torch.graph.conftest import MakeDebugger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-Make = Callable[[str, bool], PrecisionDebugger]
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Iterator[Make]:
-    def make(level: str, sent: bool = False) -> PrecisionDebugger:
-        config = tmp_path / "config.json"
-        config.write_text(
-            json.dumps(
-                {
-                    "dump_path": str(tmp_path / "dump"),
-                    "level": level,
-                    "capture": "graph",
-                    "grad_inputs": sent,
-                }
-            )
-        )
-        return PrecisionDebugger(config_path=config)
-
-    torch._dynamo.reset()
-    yield make
-    if PrecisionDebugger.current is not None:
-        PrecisionDebugger.current.close()
-    torch._dynamo.reset()
 
 
 class Padded(nn.Module):
@@ -85,11 +60,11 @@ def entries(folder: Path, step: int) -> dict[str, Any]:
 @pytest.mark.parametrize("level", ["L0", "mix"])
 @pytest.mark.parametrize("how", ["padded", "evaluated", "trained"])
 def test_the_way_is_that_without_a_recording(
-    how: str, level: str, backend: str, record: Make, tmp_path: Path
+    how: str, level: str, backend: str, graph_debugger: MakeDebugger, tmp_path: Path
 ) -> None:
     alone = run(made().train(how == "trained"), how, backend)
     torch._dynamo.reset()
-    debugger, model = record(level, False), made().train(how == "trained")
+    debugger, model = graph_debugger(level), made().train(how == "trained")
     for _ in range(2):
         debugger.start(model)
         found = run(model, how, backend)
@@ -105,9 +80,11 @@ def test_the_way_is_that_without_a_recording(
     assert (inner in dump) == (how == "trained")
 
 
-def test_gradients_of_inputs_are_those_of_torch(record: Make, tmp_path: Path) -> None:
+def test_gradients_of_inputs_are_those_of_torch(
+    graph_debugger: MakeDebugger, tmp_path: Path
+) -> None:
     model, wanted = made(), list[float]()
-    debugger = record("L0", True)
+    debugger = graph_debugger("L0", grad_inputs=True)
     debugger.start(model)
     x = X.clone().requires_grad_()
     model.encoder.layers[0](x).square().sum().backward()
@@ -121,9 +98,9 @@ def test_gradients_of_inputs_are_those_of_torch(record: Make, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("how", ["copied", "saved"])
-def test_a_copy_is_not_recorded(how: str, record: Make, tmp_path: Path) -> None:
+def test_a_copy_is_not_recorded(how: str, graph_debugger: MakeDebugger, tmp_path: Path) -> None:
     model = made()
-    debugger = record("L0", False)
+    debugger = graph_debugger("L0")
     debugger.start(model)
     if how == "copied":
         other = copy.deepcopy(model)
@@ -142,11 +119,11 @@ def test_a_copy_is_not_recorded(how: str, record: Make, tmp_path: Path) -> None:
     assert [each.rpartition(".")[2] for each in names] == ["0", "0"]
 
 
-def test_a_forward_of_the_user_is_left_alone(record: Make, tmp_path: Path) -> None:
+def test_a_forward_of_the_user_is_left_alone(graph_debugger: MakeDebugger, tmp_path: Path) -> None:
     model = made()
     layer: Any = model.encoder.layers[0].linear1
     own = layer.forward = lambda x: torch.zeros(*x.shape[:-1], 16)
-    debugger = record("L0", False)
+    debugger = graph_debugger("L0")
     debugger.start(model)
     model(X)
     debugger.stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,24 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from msprobe_core import PrecisionDebugger
+from tests.msprobe_core.torch.graph.conftest import MakeDebugger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-Make = Callable[[str], PrecisionDebugger]
-
-
-@pytest.fixture
-def debugger(tmp_path: Path) -> Iterator[Make]:
-    def make(level: str) -> PrecisionDebugger:
-        config = tmp_path / "config.json"
-        where = {"dump_path": str(tmp_path / "dump"), "level": level, "capture": "graph"}
-        config.write_text(json.dumps(where))
-        return PrecisionDebugger(config_path=config)
-
-    torch._dynamo.reset()
-    yield make
-    if PrecisionDebugger.current is not None:
-        PrecisionDebugger.current.close()
-    torch._dynamo.reset()
 
 
 class Branching(nn.Module):
@@ -79,12 +63,14 @@ def stepped(model: nn.Module, backend: str, debugger: PrecisionDebugger | None) 
 
 
 @pytest.mark.parametrize("level", ["L0", "mix"])
-def test_a_branch_over_modules_runs_as_alone(level: str, debugger: Make, tmp_path: Path) -> None:
+def test_a_branch_over_modules_runs_as_alone(
+    level: str, graph_debugger: MakeDebugger, tmp_path: Path
+) -> None:
     torch.manual_seed(0)
     model = Branching()
     alone = stepped(model, "aot_eager", None)
     torch._dynamo.reset()
-    target = debugger(level)
+    target = graph_debugger(level)
     recorded = stepped(model, "aot_eager", target)
     target.close()
     assert all(a.equal(b) for a, b in zip(alone, recorded, strict=True))
@@ -94,9 +80,11 @@ def test_a_branch_over_modules_runs_as_alone(level: str, debugger: Make, tmp_pat
 
 @pytest.mark.parametrize("backend", ["none", "eager", "aot_eager"])
 @pytest.mark.parametrize("level", ["L0", "mix"])
-def test_a_leaf_keeps_no_hook(level: str, backend: str, debugger: Make, tmp_path: Path) -> None:
+def test_a_leaf_keeps_no_hook(
+    level: str, backend: str, graph_debugger: MakeDebugger, tmp_path: Path
+) -> None:
     model = Prompted()
-    target = debugger(level)
+    target = graph_debugger(level)
     expected = stepped(model, backend, target)
     assert not model.prompt.weight._backward_hooks
     target.close()
@@ -105,9 +93,9 @@ def test_a_leaf_keeps_no_hook(level: str, backend: str, debugger: Make, tmp_path
     assert gradient["Norm"] == pytest.approx(expected[-3].double().norm().item(), rel=1e-6)
 
 
-def test_sparse_gradients_and_nested_tensors_pass(debugger: Make) -> None:
+def test_sparse_gradients_and_nested_tensors_pass(graph_debugger: MakeDebugger) -> None:
     model = nn.Sequential(nn.Embedding(4, 4, sparse=True), nn.Linear(4, 4))
-    target = debugger("L0")
+    target = graph_debugger("L0")
     target.start(model)
     model(torch.tensor([1, 1])).sum().backward()
     with torch.no_grad():
@@ -120,13 +108,13 @@ def test_sparse_gradients_and_nested_tensors_pass(debugger: Make) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
-def test_quantised_tensors_pass(debugger: Make) -> None:
+def test_quantised_tensors_pass(graph_debugger: MakeDebugger) -> None:
     class Quantised(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
 
     model = nn.Sequential(nn.Linear(4, 4), Quantised(), nn.Identity())
-    target = debugger("L0")
+    target = graph_debugger("L0")
     target.start(model)
     with torch.no_grad():
         made = model(torch.ones(2, 4))
@@ -138,7 +126,7 @@ def test_quantised_tensors_pass(debugger: Make) -> None:
 
 @pytest.mark.parametrize("level", ["L0", "mix"])
 def test_a_backward_pass_in_compiled_code_makes_no_further_graphs(
-    level: str, debugger: Make
+    level: str, graph_debugger: MakeDebugger
 ) -> None:
     def counted(target: PrecisionDebugger | None) -> tuple[int, int]:
         torch._dynamo.reset()
@@ -163,6 +151,6 @@ def test_a_backward_pass_in_compiled_code_makes_no_further_graphs(
         return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
 
     alone = counted(None)
-    target = debugger(level)
+    target = graph_debugger(level)
     assert counted(target) == alone
     target.close()
