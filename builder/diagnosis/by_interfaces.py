@@ -30,7 +30,7 @@ from builder.reasons import (
     LeavesValues,
     ParameterDiffers,
 )
-from msprobe_core.format import is_integer_dtype, machine_epsilon
+from msprobe_core.format import is_half_format, is_integer_dtype, machine_epsilon
 
 # Twice the rounding of both sides: a module that reads what is nearer was fed the same.
 _SAME = 2.0
@@ -96,8 +96,7 @@ class _Walk:
         left = leaves_at(met, self.edges.flow, set(self.edges.apart))
         if left is None or left[0].exec_order > first.node.exec_order:
             return findings
-        record = self._matching.problem.dump.values.records[left[1]]
-        if (machine_epsilon(record.dtype or "") or 0.0) > (machine_epsilon("float32") or 0.0):
+        if is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or ""):
             return findings
         return [self._left(*left, first), *others]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Set
 
-from builder.diagnosis.module_edges import above
+from builder.diagnosis.module_edges import above, outputs_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.recorded_passages import recorded_edges
 from builder.match.implementations.met_values import MetValues
@@ -77,12 +77,8 @@ class _Ways:
         self._leads[order] = is_end or any(self._leads[reader] for reader in readers)
 
     def _outputs(self, node: TreeNode) -> list[int]:
-        values = self._flow.tree.dump.values
-        return [
-            index
-            for index in range(*node.values)
-            if values.keys[index].startswith("output") and values.records[index].dtype is not None
-        ]
+        records = self._flow.tree.dump.values.records
+        return [i for i in outputs_of(node, self._flow.tree) if records[i].dtype is not None]
 
 
 def _edges(flow: Flow) -> dict[tuple[int, int], int]:

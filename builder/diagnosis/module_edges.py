@@ -16,7 +16,7 @@ from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS
-from msprobe_core.format import machine_epsilon
+from msprobe_core.format import is_half_format, machine_epsilon
 
 # By how much a module takes a difference further apart than it was, or than rounding leaves of what
 # agrees. Of 1,223 modules of sound ports nine in ten stay below 1.8 forward and 2.5 backward: what
@@ -287,7 +287,7 @@ class ModuleEdges:
                 if (row := self._rows_of.get(value)) is not None:
                     rows.append(row)
                 elif reader.kind == "api" and self._inner_edge(reader) in around:
-                    made = set(_outputs(reader, self.flow.tree)) - seen
+                    made = set(outputs_of(reader, self.flow.tree)) - seen
                     seen |= made
                     waiting += made
         return [] if waiting else rows
@@ -366,11 +366,12 @@ class ModuleEdges:
 
 
 def _rounding(dtype: str | None) -> float:
-    epsilon = machine_epsilon(dtype or "") or 0.0
-    return epsilon * (_HALF if epsilon > (machine_epsilon("float32") or 0.0) else _FULL)
+    name = dtype or ""
+    return (machine_epsilon(name) or 0.0) * (_HALF if is_half_format(name) else _FULL)
 
 
-def _outputs(node: TreeNode, tree: Tree) -> Iterator[int]:
+def outputs_of(node: TreeNode, tree: Tree) -> Iterator[int]:
+    """The values that a node puts out."""
     keys = tree.dump.values.keys
     return (index for index in range(*node.values) if keys[index].startswith("output"))
 

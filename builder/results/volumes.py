@@ -103,17 +103,15 @@ def _look_into(connection: sqlite3.Connection, volume: Volume) -> None:
     address = f"{volume.path.absolute().as_uri()}?mode=ro&immutable=1"
     connection.execute("ATTACH DATABASE ? AS volume", (address,))
     check_length(volume.path, connection, "volume")
-    named = [name for name in IDS if name != "graph"]
-    shown = [name for name in named if _has_table(connection, "volume", name)]
+    named = ["part", *(name for name in IDS if name != "graph")]
+    there = [name for name in named if _has_table(connection, "volume", name)]
     # Files of earlier releases lack the weights, and have all else.
-    if not {"part", *named} - {WEIGHT.name} <= {"part", *shown} or not _has_table(
-        connection, "volume", "part"
-    ):
+    if set(named) - {WEIGHT.name} - set(there):
         raise DatabaseError(f"{volume.path}: has not the tables of a volume", _AGAIN)
     label = connection.execute("SELECT plan, unit FROM volume.part").fetchone()
     if label != (volume.plan, volume.unit):
         raise DatabaseError(f"{volume.path}: is another volume, {label}", _AGAIN)
-    for name in shown:
+    for name in there[1:]:
         # A temporary view hides the index's own table of this name.
         connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM volume."{name}"')
 

@@ -5,6 +5,7 @@ Standard library only, so that reading a dump never loads a framework.
 
 from msprobe_core.format.dtypes import (
     canonical_dtype,
+    is_half_format,
     is_integer_dtype,
     machine_epsilon,
     spacing_near_zero,
@@ -67,6 +68,7 @@ __all__ = [
     "api_entry",
     "canonical_dtype",
     "group_id",
+    "is_half_format",
     "is_integer_dtype",
     "machine_epsilon",
     "module_entry",

@@ -53,6 +53,11 @@ def machine_epsilon(name: str) -> float | None:
     return _EPSILON.get(dtype)
 
 
+def is_half_format(name: str) -> bool:
+    """Whether a floating dtype is coarser than float32."""
+    return (machine_epsilon(name) or 0.0) > _EPSILON["float32"]
+
+
 def spacing_near_zero(name: str) -> float:
     """How far apart the numbers of a 16-bit float lie near zero; 0 for wider formats and integers.
 

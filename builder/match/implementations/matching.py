@@ -122,9 +122,10 @@ def corresponding(
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs, rules.weights)
     fewer = min(len(ours.parameters), len(theirs.parameters))
+    if not (_tell_apart(ours) and _tell_apart(theirs)):
+        return None
     is_told = any(pair.by_hand for pair in pairs)
-    is_one = is_told or _tell_one_model(pairs, ours, theirs) or _share_values(pairs, trees)
-    if not (is_one and _tell_apart(ours) and _tell_apart(theirs)):
+    if not (is_told or _tell_one_model(pairs, ours, theirs) or _share_values(pairs, trees)):
         return None
     calls = _modules(problem), _modules(benchmark)
     ran = [

@@ -12,7 +12,7 @@ from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.match.implementations.parameters import Numbers, numbers_of
 from builder.match.tree import Tree
-from msprobe_core.format import is_integer_dtype, machine_epsilon
+from msprobe_core.format import is_half_format, is_integer_dtype
 
 # Rounding of float32 leaves 2e-5 of a value of a sound port at most (nine ports of 2 to 4 layers);
 # four numbers of two unlike values of one size are all that near by chance once in a million.
@@ -65,7 +65,8 @@ class MetValues:
         return any(self._are_equal(index, numbers, other, theirs) for _, other, theirs in near)
 
     def _are_equal(self, index: int, ours: Numbers, other: int, theirs: Numbers) -> bool:
-        is_half = max(ours.epsilon, theirs.epsilon) > (machine_epsilon("float32") or 0.0)
+        pair = self._records[0][index], self._records[1][other]
+        is_half = any(is_half_format(record.dtype or "") for record in pair)
         left, right = self._sketches
         if left is None or right is None:
             return not is_half and ours.are_within(_NEAR, theirs)
