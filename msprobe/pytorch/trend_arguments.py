@@ -13,6 +13,7 @@ from msprobe_core.errors import ConfigError
 from msprobe_core.format.alerts import Alert
 
 OnAlert = str | Callable[[Alert], object]
+_LONGEST = 80  # characters of a value that an error repeats
 
 
 def checked_folder(directory: object) -> Path:
@@ -58,5 +59,3 @@ def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
-
-_LONGEST = 80
