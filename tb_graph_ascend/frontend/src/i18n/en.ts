@@ -18,7 +18,8 @@ import { diff } from "./diff.en";
 export const en = {
   app: "tb-graph-ascend",
   loading: "Loading…",
-  heading: { comparison: "Comparison {{path}}", trends: "Trends of {{run}}" },
+  trendsOf: "Trends of {{run}}",
+  graphOf: "Graph of {{path}}",
   retry: "Try again",
   broken: {
     title: "The page met a defect of its own",

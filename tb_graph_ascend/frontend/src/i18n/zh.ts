@@ -19,7 +19,8 @@ import { diff } from "./diff.zh";
 export const zh: Texts = {
   app: "tb-graph-ascend",
   loading: "加载中…",
-  heading: { comparison: "对比 {{path}}", trends: "{{run}} 的趋势" },
+  trendsOf: "{{run}} 的趋势",
+  graphOf: "{{path}} 的图",
   retry: "重试",
   broken: {
     title: "页面自身出现缺陷",

@@ -28,12 +28,14 @@ import { NothingDiverges } from "./NothingDiverges";
 import { SinceMapping } from "./SinceMapping";
 
 export function AnswerBar() {
+  const { t } = useTranslation();
   const answer = useAnswer();
   const { data: database } = useDatabase();
   if (answer.isError) {
     return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   }
-  if (!answer.data || !database?.comparison) return null;
+  if (!answer.data || !database) return null;
+  if (!database.comparison) return <h1 className="sr-only">{t("graphOf", { path: database.problem })}</h1>;
   const { since } = answer.data;
   if (since && !standingCause(answer.data)) return <SinceMapping answer={answer.data} since={since} />;
   if (!answer.data.certain) return <FewShared answer={answer.data} />;

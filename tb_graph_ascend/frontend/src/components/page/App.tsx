@@ -62,7 +62,7 @@ function Trends({ run }: { run: string }) {
   const { t } = useTranslation();
   return (
     <>
-      <h1 className="sr-only">{t("heading.trends", { run })}</h1>
+      <h1 className="sr-only">{t("trendsOf", { run })}</h1>
       <TrendsArea run={run} />
     </>
   );
@@ -78,11 +78,9 @@ function Content({ databases }: { databases: Databases }) {
     return <EmptyState databases={databases} />;
   }
   if (db === null) return <p className="splash">{t("loading")}</p>;
-  const path = databases.databases.find(({ id }) => id === db)?.path;
   return (
     <>
-      <h1 className="sr-only">{t("heading.comparison", { path: path ?? "" })}</h1>
-      {path === undefined && <DeletedNotice />}
+      {databases.databases.every(({ id }) => id !== db) && <DeletedNotice />}
       <AnswerBar />
       {!low && <RankStrip />}
       <Workspace />
