@@ -58,4 +58,3 @@ def checked_reaction(on_alert: OnAlert) -> OnAlert:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
