@@ -95,13 +95,14 @@ def unusual_factors(
 
 
 def _apart_from_most(own: Sequence[Reduction]) -> Iterator[tuple[Reduction, float, int]]:
-    """The reductions whose factor is not that of most others, with it and their number."""
-    best: list[Reduction] = []
-    for one in own:
-        alike = [r for r in own if abs(r.factor / one.factor - 1) <= r.error + one.error]
-        best = max(best, alike, key=len)
-        if 2 * len(best) > len(own):
-            break
+    """The reductions whose factor is not that of most others, with it and their number.
+
+    Of most that are alike the one in the middle of all is one, in the order of factors.
+    """
+    if not own:
+        return
+    one = sorted(own, key=lambda each: each.factor)[len(own) // 2]
+    best = [r for r in own if abs(r.factor / one.factor - 1) <= r.error + one.error]
     if len(best) < _PEERS or 2 * len(best) <= len(own):
         return
     usual = float(np.median([r.factor for r in best]))
