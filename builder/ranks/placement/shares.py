@@ -5,7 +5,7 @@ Checksums of the integers that a model is fed, by row, tell it whatever the stat
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -86,7 +86,9 @@ def _misread(
             if len(set(rows)) > 1 and len({tuple(sorted(own)) for own in rows}) == 1:
                 return SharedRows(call, key, axis, ranks, len(rows[0]), reordered=True)
         return None
-    same = [rank for rank, each in zip(ranks, told, strict=True) if _reads_as_another(each, told)]
+    read = [frozenset((key, one.rows) for key, one in each.items()) for each in told]
+    readers = Counter(read)
+    same = [rank for rank, own in zip(ranks, read, strict=True) if own and readers[own] > 1]
     if not shared or not same:
         return None
     key = min(shared)
@@ -97,12 +99,3 @@ def _misread(
 def _tells(one: FedInput) -> bool:
     """Whether an argument has rows of their own: those of positions and masks are alike."""
     return len(one.rows) > 1 and len(set(one.rows)) == len(one.rows)
-
-
-def _reads_as_another(own: Mapping[str, FedInput], told: Sequence[Mapping[str, FedInput]]) -> bool:
-    """Whether all that tells of a rank's rows is what another rank reads as well."""
-    alike = [
-        {key: one.rows for key, one in each.items()} == {key: one.rows for key, one in own.items()}
-        for each in told
-    ]
-    return bool(own) and sum(alike) > 1
