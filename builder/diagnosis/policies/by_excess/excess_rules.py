@@ -95,12 +95,10 @@ class Case:
             inherits=self.attribution.keys_of([self.excess.row]),
         )
 
-    def of_change(
-        self, change: Change, score: float | None = None, *, traced: bool = False
-    ) -> Named:
+    def of_change(self, change: Change, *, traced: bool = False) -> Named:
         """Name a changed call; `traced`: what the node reads is known to be what that put out."""
         cut = self._cut_off(change.node)
-        named = self.changes.naming(cut or change, self.node, score)
+        named = self.changes.naming(cut or change, self.node, self.score)
         # What is read in another layer tells nothing of this place, where the same may be wrong.
         beside = (traced and cut is None) or self.changes.is_beside(named.node, self.node)
         return self.with_evidence(named) if beside else named
@@ -193,21 +191,12 @@ def first_answer(rules: tuple[Rule, ...], case: Case) -> Cause | None:
 # --- what a node reads --------------------------------------------------------------------------
 
 
-def made_by_one_run(case: Case) -> Cause | None:
-    """What is read was put out by a call that one run alone makes, which nothing has named yet."""
-    return _if_new(_maker_of_one_run(case))
-
-
-def through_a_changed_call(case: Case) -> Cause | None:
-    """On its way the value went through a call without values that one run alone makes, or makes
-    otherwise, which nothing has named yet.
+def made_by_a_changed_call(case: Case) -> Cause | None:
+    """The value was put out by a call that one run alone makes, or went through a call without
+    values that one run alone makes or makes otherwise; one that nothing has named yet comes first.
     """
-    return _if_new(through_a_call_without_values(case))
-
-
-def made_by_a_named_call(case: Case) -> Cause | None:
-    """What is read comes of such a call, and a finding names that already."""
-    return _maker_of_one_run(case) or through_a_call_without_values(case)
+    said = _maker_of_one_run(case), through_a_call_without_values(case)
+    return next((one for one in said if isinstance(one, Named)), said[0] or said[1])
 
 
 def reads_a_wrong_parameter(case: Case) -> Cause | None:
@@ -227,7 +216,7 @@ def behind_a_changed_call(case: Case) -> Cause | None:
     that no recorded call made.
     """
     change = case.changes.around(case.node)
-    return None if change is None else case.of_change(change, case.score)
+    return None if change is None else case.of_change(change)
 
 
 def gradient_of_a_changed_call(case: Case) -> Cause | None:
@@ -243,7 +232,7 @@ def gradient_of_a_changed_call(case: Case) -> Cause | None:
     calls = case.edges.returned.returned_by(case.node, case.excess.row)
     change = next((c for call in calls if (c := case.changes.of(call)) is not None), None)
     change = change or case.changes.of_gradient() or case.changes.of(case.node.forward)
-    return None if change is None else case.of_change(change, case.score)
+    return None if change is None else case.of_change(change)
 
 
 def elements_moved(case: Case) -> Cause | None:
@@ -298,12 +287,6 @@ def reads_otherwise(case: Case) -> Cause | None:
 # --- what a node puts out -----------------------------------------------------------------------
 
 
-def made_inside_by_one_run(case: Case) -> Cause | None:
-    """What a module puts out was made inside it by a call that one run alone makes."""
-    made = _change_that_made(case)
-    return None if made is None else case.of_change(made, traced=True)
-
-
 def holds_a_changed_call(case: Case) -> Cause | None:
     """A call inside the module is not as in the other run, though all its calls agree."""
     change = case.changes.inside(case.node) if case.node.kind == "module" else None
@@ -316,19 +299,8 @@ def gradient_of_one_run(case: Case) -> Cause | None:
     return None if change is None else case.of_change(change)
 
 
-def given_another_argument(case: Case) -> Cause | None:
-    """The call itself was given another argument, or a tensor that the other run does not give."""
-    node, changes = case.node, case.changes
-    given = changes.arguments(node) or changes.given_by_one_run(node)
-    if not given:
-        return None
-    change = changes.of(node)
-    named = Named("argument_differs", node, case.facts.argument_reason(given[0]))
-    return case.with_evidence(replace(named, changes=() if change is None else (change,)))
-
-
 def called_otherwise(case: Case) -> Cause | None:
-    """The call itself is not as in the other run, as in its format."""
+    """The call itself is not as in the other run: another argument, or another format."""
     change = case.changes.of(case.node)
     return None if change is None else case.of_change(change)
 
@@ -373,9 +345,7 @@ def introduces_a_difference(case: Case) -> Cause | None:
 
 
 RULES_FOR_EDGES: tuple[Rule, ...] = (
-    made_by_one_run,
-    through_a_changed_call,
-    made_by_a_named_call,
+    made_by_a_changed_call,
     reads_a_wrong_parameter,
     behind_a_changed_call,
     gradient_of_a_changed_call,
@@ -388,9 +358,7 @@ RULES_FOR_EDGES: tuple[Rule, ...] = (
 """Asked of a value that is further apart where it is read than where it was put out."""
 
 RULES_FOR_MODULES: tuple[Rule, ...] = (
-    made_inside_by_one_run,
-    through_a_changed_call,
-    made_by_a_named_call,
+    made_by_a_changed_call,
     holds_a_changed_call,
     gradient_of_one_run,
     given_otherwise,
@@ -399,7 +367,6 @@ RULES_FOR_MODULES: tuple[Rule, ...] = (
 """Asked of a module that puts out what is further apart than inside it."""
 
 RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
-    given_another_argument,
     called_otherwise,
     backward_of_a_changed_call,
     gradient_of_one_run,
@@ -414,10 +381,6 @@ RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
 # --- what rules ask -----------------------------------------------------------------------------
 
 
-def _if_new(cause: Cause | None) -> Cause | None:
-    return None if isinstance(cause, Finding) else cause
-
-
 def _change_that_made(case: Case) -> Change | None:
     """The change that is the maker of a value which one run alone has."""
     makers = case.excess.makers
@@ -427,7 +390,7 @@ def _change_that_made(case: Case) -> Change | None:
 
 def _maker_of_one_run(case: Case) -> Cause | None:
     made = _change_that_made(case)
-    return None if made is None else made.finding or case.of_change(made, case.score, traced=True)
+    return None if made is None else made.finding or case.of_change(made, traced=True)
 
 
 def through_a_call_without_values(case: Case) -> Cause | None:
@@ -436,7 +399,7 @@ def through_a_call_without_values(case: Case) -> Cause | None:
     for alone in filter(case.changes.is_change, passed.alone(row)):
         made = case.changes.made_by(alone, case.node)
         if made.finding is None:
-            return case.of_change(made, case.score, traced=True)
+            return case.of_change(made, traced=True)
         known = known or made.finding
     otherwise = passed.otherwise(row)
     if otherwise is None:

@@ -232,6 +232,16 @@ def begins_within_the_tolerance(case: Case) -> Cause | None:
     return None
 
 
+def behind_a_finding(case: Case) -> Cause | None:
+    """Inputs agree by their statistics behind a finding: their elements need not.
+
+    Only inputs that are equal to the last digit show that a finding has not led here.
+    """
+    if not (begins_here(case) and case.scored.inexact_inputs(case.node)):
+        return None
+    return case.attribution.latest(weak=True)
+
+
 def introduces_a_difference(case: Case) -> Cause | None:
     """Inputs agree, outputs diverge: it begins here."""
     if not begins_here(case):
@@ -265,6 +275,7 @@ RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     grew_out_of_a_finding,
     follows_a_changed_call,
     begins_within_the_tolerance,
+    behind_a_finding,
     introduces_a_difference,
 )
 """Asked of a node whose outputs diverge and whose inputs do not."""
