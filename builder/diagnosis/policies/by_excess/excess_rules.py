@@ -18,7 +18,7 @@ from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.changes import Changes, scope_of, silent_before
 from builder.diagnosis.excess import PLAIN, Excess, Makers
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Change, Finding
+from builder.diagnosis.finding import Change
 from builder.diagnosis.policies.by_excess.edges import Edges
 from builder.diagnosis.verdicts import Cause, Named
 from builder.evidence.distances import ESTIMATED, Evidence
