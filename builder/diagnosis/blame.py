@@ -144,6 +144,9 @@ class Blame:
         for finding, values in policy.mistaken():
             known.take_back(finding)
             known.tolerate(values)
+        gone = None if known.findings else self._changes.lost_gradients()
+        if gone is not None:
+            self._opened(gone)
         late = None if known.findings else self._changes.late()
         for verdict in policy.at_the_end():
             self._settle(verdict)
@@ -167,6 +170,8 @@ class Blame:
             self._visit_unmatched(node)
         else:
             self._changes.follow(node, partner)
+            if self._changes.cuts_off(node):
+                self._changes.add("gradient", node)
             for verdict in self._policy.judge(node):
                 self._settle(verdict)
         self._policy.passed(node)

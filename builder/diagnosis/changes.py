@@ -207,13 +207,28 @@ class Changes:
         first.named = True
         scope = first.scope
         before = [c for c in self._live() if c.order <= first.order and _is_unmatched(c)]
-        while True:
-            cut = self._latest(
-                c for c in before if c.scope is scope and phase_of(c.node) == "forward"
-            )
-            if cut is not None or scope is None:
-                return cut or first
+        before = [c for c in before if phase_of(c.node) == "forward"]
+        cut = self._latest(c for c in before if is_in(c.scope, first.node))
+        while cut is None:
+            cut = self._latest(c for c in before if c.scope is scope)
+            if scope is None:
+                break
             scope = scope_of(scope)
+        return cut or first
+
+    def lost_gradients(self) -> Named | None:
+        """What cuts parameters of one run off from their gradients; asked where nothing is named.
+
+        What is gone has no value that could differ. Only where both runs go back at all: a run
+        without a backward pass is another kind of run.
+        """
+        trees, partner = (self._matching.problem, self._matching.benchmark), self._matching.partner
+        ours = trees[0].in_order
+        if not any(node.direction == "backward" and node in partner for node in ours):
+            return None
+        gone = any(n.holds_gradients and n not in partner for tree in trees for n in tree.in_order)
+        change = self.of_gradient() if gone else None
+        return None if change is None else self.naming(change, ours[change.order], 1.0)
 
     def late(self) -> Named | None:
         """The last in the optimizer's part of a walk without findings: the next step shows it."""
@@ -280,6 +295,15 @@ class Changes:
         return [
             row for row in self._facts.paired.rows(node) if "requires_grad" in differs.get(row, ())
         ]
+
+    def cuts_off(self, node: TreeNode) -> bool:
+        """Whether one run alone wants a gradient of what a call holds, or a module puts out.
+
+        What a module reads its calls read as well.
+        """
+        rows = self.requires_grad(node)
+        is_output = self._facts.comparison.is_output
+        return bool(rows) and (node.kind == "api" or all(is_output[row] for row in rows))
 
     def _gradient_reason(self, node: TreeNode) -> AttributeDiffers:
         row = self.requires_grad(node)[0]

@@ -80,6 +80,10 @@ class EndResults:
         # A module's gradients were made inside it, and nobody outside it may have read them.
         return node.kind == "module" or self.has_unread(node)
 
+    def listed(self) -> list[TreeNode]:
+        """All nodes of the run that hold one, in execution order."""
+        return [node for node in self.tree.in_order if self.holds(node)]
+
     def has_unread(self, node: TreeNode) -> bool:
         """Whether a node puts out a value that no recorded call reads."""
         return any(map(self.is_unread, range(*node.values)))

@@ -29,9 +29,8 @@ class Healing:
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
         self._facts, self._known = facts, facts.known
         self._stated = facts.comparison.stated
-        self._tree = facts.comparison.matching.problem
         self._partner = facts.comparison.matching.partner
-        self._ends = EndResults(flows[0])
+        self._ends, self._theirs = EndResults(flows[0]), EndResults(flows[1])
         self._own = OwnHealing(facts, flows, self._agrees)
 
     def heals(self, findings: Iterable[Finding]) -> bool:
@@ -44,9 +43,9 @@ class Healing:
         return self._passes(finding) and self._own.heals(finding)
 
     def _results_agree(self) -> bool:
-        """Whether every result agrees; one that cannot be compared does not."""
-        results = [node for node in self._tree.in_order if self._ends.holds(node)]
-        if any(node not in self._partner for node in results):
+        """Whether every result of either run agrees; one that cannot be compared does not."""
+        results = self._ends.listed()
+        if any(node not in self._partner for node in (*results, *self._theirs.listed())):
             return False
         rows = [row for node in results for row in self._known.outputs(node)]
         return bool(rows) and all(map(self._agrees, rows))

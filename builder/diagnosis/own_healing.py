@@ -47,11 +47,13 @@ class OwnHealing:
 
     @cached_property
     def _all_gradients_agree(self) -> bool:
-        """Whether there are no gradients, or those of all parameters agree."""
-        backward = [n for n in self._matching.problem.in_order if n.direction == "backward"]
+        """Whether there are no gradients, or those of all parameters of either run agree."""
+        trees = (self._matching.problem, self._matching.benchmark)
+        backward = [n for tree in trees for n in tree.in_order if n.direction == "backward"]
         held = [node for node in backward if node.holds_gradients]
-        rows = [row for node in held for row in self._known.outputs(node)]
         known = all(node in self._matching.partner for node in held)
+        ours = (n for n in self._matching.problem.in_order if n.holds_gradients) if known else ()
+        rows = [row for node in ours for row in self._known.outputs(node)]
         return not backward or (bool(rows) and known and all(map(self._agrees, rows)))
 
     def _region(self, finding: Finding) -> set[TreeNode]:
@@ -64,6 +66,8 @@ class OwnHealing:
             if node in region:
                 continue
             region.add(node)
+            if node.values[0] == node.values[1]:
+                return set()  # nothing tells what it reads, or who reads it
             for value in self._apart(node):
                 readers = [r for r in self._sides[0].readers.get(value, ()) if _computes(r)]
                 if not readers:

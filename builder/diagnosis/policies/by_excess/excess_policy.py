@@ -172,21 +172,10 @@ class ByExcess:
 
     def _note_changes(self, node: TreeNode) -> None:
         facts, changes = self._facts, self._changes
-        if self._cuts_off(node):
-            changes.add("gradient", node)
         if facts.changes_precision(node) and not facts.reads_precision(node, self.maker):
             changes.add("precision", node)
         if changes.arguments(node):
             changes.add("argument", node)
-
-    def _cuts_off(self, node: TreeNode) -> bool:
-        """Whether one run alone wants a gradient of what a call holds, or a module puts out.
-
-        What a module reads its calls read as well.
-        """
-        rows = self._changes.requires_grad(node)
-        is_output = self._comparison.is_output
-        return bool(rows) and (node.kind == "api" or all(is_output[row] for row in rows))
 
     # --- what a node follows from -----------------------------------------------------------------
 
