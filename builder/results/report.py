@@ -77,9 +77,9 @@ class Suspect:
     `heals` where all that its step puts out agrees: another way to the same result. `certainty`
     tells how sure it is; None in files of earlier releases.
 
-    `propagated_to` divergent nodes trace back to it, itself included if it diverges, and further ones
-    `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
-    file is too damaged to count them, and `propagated_to` is what its diagnosis laid to it.
+    `propagated_to` divergent nodes trace back to it, itself included if it diverges, and further
+    ones `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
+    file is too damaged to count them, and `propagated_to` is what its diagnosis attributed to it.
     """
 
     step: int

@@ -66,6 +66,15 @@ def environment_with(wheel: Path, folder: Path) -> Path:
     install = (*pip_for(python), "install", "--quiet", "--no-deps", wheel)
     call(*install, cwd=folder, path=path_without_node())
     where = call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
-    lent = f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
-    (Path(where.strip()) / "lent.pth").write_text(lent)
+    (Path(where.strip()) / "lent.pth").write_text(f"{_lend(folder / 'lent')}\n")
     return folder / "bin"
+
+
+def _lend(folder: Path) -> Path:
+    """All that is installed here but this project, which would be there twice."""
+    folder.mkdir()
+    for place in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))):
+        for each in Path(place).iterdir():
+            if "tb_graph_ascend" not in each.name:
+                (folder / each.name).symlink_to(each)
+    return folder
