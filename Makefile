@@ -263,7 +263,7 @@ upstream: venv  ## real bugs of released packages: two releases side by side; in
 findings-diff: venv  ## what BASE and this tree say of every recorded pair; fails when a right answer is lost or a false one new
 	$(BIN)/python -m tests.findings_diff $(BASE)
 
-certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/diagnosis.md promises
+certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/internals/diagnosis-measured.md promises
 	$(BIN)/python -m tests.findings_diff.calibration
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not

@@ -188,12 +188,6 @@ def test_blocks_that_are_not_run_are_well_formed(page: Path) -> None:
             compile(block.body, place, "exec")
 
 
-def test_every_command_of_the_program_is_documented() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in COMMANDS:
-        assert f"`msprobe {command.__name__.rpartition('.')[2]} " in readme
-
-
 def test_targets_of_make_that_are_documented_exist() -> None:
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
