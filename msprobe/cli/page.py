@@ -46,9 +46,9 @@ _EXITS = {
     "(`--debug` shows where)",
     Exit.USAGE: "wrong usage",
     Exit.FAILED_PAIRS: "done, but some (step, rank) pairs failed",
-    Exit.DIVERGED: "something differs that should not: a score or distance above `--fail-above`, an "
-    "item of `--fail-on`, a finding of `check`, an alert or a difference of `trend`, a finding that "
-    "`confirm` did not prove, an operator or a compiled model that is wrong",
+    Exit.DIVERGED: "something differs that should not: a score or distance above `--fail-above`, "
+    "an item of `--fail-on`, a finding of `check`, an alert or a difference of `trend`, a finding "
+    "that `confirm` did not prove, an operator or a compiled model that is wrong",
     Exit.NOTHING_COMPARABLE: "nothing could be compared",
     Exit.INTERRUPTED: "interrupted by Ctrl-C or SIGTERM; no half-written file is left",
 }
