@@ -38,6 +38,8 @@ WITH_COMMANDS = [
 # Python and torch anew for each would take most of the time.
 IN_SHELL = ("batch-jobs.md",)
 PLAIN = re.compile(r"msprobe [^|<>$&;()]*")
+# Their examples go on where the tutorial ends.
+ON_TUTORIAL = ("comparison.md", "diagnosis.md", "cluster.md")
 NEEDS = {"hugging-face.md": "transformers", "lightning.md": "lightning"}
 MAKE = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
 
@@ -46,12 +48,25 @@ def page_id(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The two dumps that somebody has who followed the tutorial."""
+    place = tmp_path_factory.mktemp("tutorial")
+    for block in blocks_of(ROOT / "docs" / "tutorial.md"):
+        if block.title in ("config.json", "train.py"):
+            (place / str(block.title)).write_text(block.body)
+    for side in ("problem", "benchmark"):
+        run(f"python train.py {side}", place)
+    return place
+
+
 @pytest.fixture
-def folder(samples: Path, tmp_path: Path) -> Path:
+def folder(page: Path, samples: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     for side, source in (("problem", "problem"), ("benchmark", "bench")):
-        shutil.copytree(
-            samples / "statistics" / source, tmp_path / side, copy_function=shutil.copyfile
-        )
+        lent = samples / "statistics" / source
+        if page.name in ON_TUTORIAL:
+            lent = request.getfixturevalue("recorded") / side
+        shutil.copytree(lent, tmp_path / side, copy_function=shutil.copyfile)
     for each in tmp_path.rglob("*"):
         each.chmod(0o755)
     return tmp_path
