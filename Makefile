@@ -33,7 +33,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -179,6 +179,9 @@ docs: venv  ## the documentation as a site, in build/site; warnings are errors
 rooms: venv  ## the picture of docs/architecture.md: who imports whom
 	$(BIN)/python docs/draw_rooms.py > docs/pictures/rooms.svg
 
+dist: venv build  ## what a release consists of, in dist/: the sdist, a wheel with the compiled kernel, one for any platform
+	$(BIN)/python build_backend/release.py dist
+
 messages: venv node_modules/.package-lock.json  ## the page's message types, from the OpenAPI document
 	$(BIN)/python build_backend/page_messages.py
 
@@ -260,7 +263,7 @@ upstream: venv  ## real bugs of released packages: two releases side by side; in
 findings-diff: venv  ## what BASE and this tree say of every recorded pair; fails when a right answer is lost or a false one new
 	$(BIN)/python -m tests.findings_diff $(BASE)
 
-certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/diagnosis.md promises
+certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/internals/diagnosis-measured.md promises
 	$(BIN)/python -m tests.findings_diff.calibration
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not

@@ -1,7 +1,8 @@
 """The build backend: setuptools, with the React bundle built into tb_graph_ascend/static/ first.
 
 An sdist carries the bundle, so building from one needs no Node. A wheel carries the kernel that
-measures tensors and is for its platform then; without a compiler it is for any.
+measures tensors and is for its platform then; without a compiler, or with the setting
+`kernel=off` (`pip wheel . -C kernel=off`), it carries none and is for any platform.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bundle import ROOT, build_bundle, carries_bundle, find_node
-from kernel import build_kernel, platform_tag
+from kernel import build_kernel, kernel_aside, platform_tag
 from setuptools import build_meta
 
 _Config = dict[str, Any] | None
@@ -22,9 +23,13 @@ def build_wheel(
 ) -> str:
     """Build a wheel that holds the bundle, and the kernel where it can be compiled."""
     _prepare()
+    settings = dict(config_settings or {})
+    if settings.pop("kernel", "on") == "off":
+        with kernel_aside():
+            return build_meta.build_wheel(wheel_directory, settings, metadata_directory)
     if build_kernel():
-        config_settings = _for_this_platform(config_settings or {})
-    return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+        settings = _for_this_platform(settings)
+    return build_meta.build_wheel(wheel_directory, settings, metadata_directory)
 
 
 def build_editable(

@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,6 +36,19 @@ def build_kernel(library: Path = LIBRARY) -> bool:
         library.unlink(missing_ok=True)
         print(f"{done.stderr}{compiler} refuses it; tensors are measured without a kernel")
     return done.returncode == 0
+
+
+@contextmanager
+def kernel_aside(library: Path = LIBRARY) -> Iterator[None]:
+    """Build without a kernel; one that an editable install uses lies there again afterwards."""
+    kept = library.with_suffix(".aside")
+    if library.exists():
+        library.replace(kept)
+    try:
+        yield
+    finally:
+        if kept.exists():
+            kept.replace(library)
 
 
 def platform_tag() -> str:

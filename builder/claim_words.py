@@ -72,7 +72,7 @@ _EN = {
     "say.rounding": "no difference beyond rounding found",
     "say.equal": "no difference found",
     "say.ranks.equal": "the ranks agree wherever they should",
-    "say.ranks.nothing": "nothing could be held against each other, so nothing can be said",
+    "say.ranks.nothing": "nothing could be compared across ranks, so nothing can be said",
     "say.trends.nothing": "the runs have no step and no series in common",
     "say.trends.equal": "equal to the last digit",
     "say.trends.rounding": "within the noise",
@@ -133,8 +133,8 @@ _EN = {
     "is.parameters": "{count} parameters",
     "is.parted": "{count} series",
     "is.other_numbers": "all norms are equal, but {count} other numbers are not",
-    "is.unjudged": "the first and last steps are not judged, and {count} of them differ by far "
-    "more than all that were",
+    "is.unjudged": "the first and last steps are not assessed, and {count} of them differ by "
+    "far more than all that were",
     # what is missing
     "is.failed": "{count} steps and ranks that failed",
     "is.only_in": "{count} steps and ranks of one run alone",
@@ -146,7 +146,7 @@ _EN = {
     "is.some_statistics": "what one run alone recorded of {count} values beside the numbers of "
     "both",
     "is.no_statistics": "{count} values without any recorded number",
-    "is.unchecked_step": "{count} steps whose ranks could not be held against each other",
+    "is.unchecked_step": "{count} steps whose ranks could not be compared with each other",
     "is.only_rank": "{count} ranks of one run alone",
     "is.left_out": "{count} tensors that were taken for no weights",
     "is.unmatched": "{count} nodes have no partner",

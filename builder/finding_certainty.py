@@ -145,7 +145,7 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "两个程序只在模块边界处比对，未比对内部",
     ),
     "basis.scores": Words(
-        "statistics alone tell it; no elements were seen", "仅由统计量得出，未见元素"
+        "based on statistics only; elements were not compared", "仅由统计量得出，未见元素"
     ),
     "basis.guessed": Words(
         "what makes this value, or its match, was not recorded",

@@ -33,6 +33,6 @@ def warn_of_other() -> None:
     if other is not None and sys.stderr is not None:
         print(
             f"[msprobe] {other} is installed too; this is the msprobe of tb-graph-ascend; "
-            "`python -m msprobe.cli doctor` says how to change it",
+            "`tb-graph-ascend doctor` says how to change it",
             file=sys.stderr,
         )

@@ -1,4 +1,7 @@
-"""How far apart a call may put out what it read apart: E = Σ Gᵢ·Δxᵢ + ρ. docs/diagnosis.md."""
+"""How far apart a call may put out what it read apart: E = Σ Gᵢ·Δxᵢ + ρ.
+
+docs/internals/diagnosis-rules.md explains it.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ One function a family of calls; `table` says which calls are of it. It gives a g
 operand, so that to first order ‖Δy‖ ≤ Σᵢ Gᵢ·‖Δxᵢ‖. Where an operand of either side is asked for its
 size, the larger of the two is meant, which makes the bounds of products exact and not of first
 order alone.
-docs/diagnosis.md lists them; tests/builder/operators/test_gains.py holds them against float64.
+docs/internals/diagnosis-rules.md lists them; tests/builder/operators/test_gains.py compares them
+with float64.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A gradient is computed from the gradient that flows in and from what the forward call read and put
 out. Each function gives a gain for each of these, so that to first order
 ‖Δgᵢ‖ ≤ G·‖Δg‖ + Σⱼ Gⱼ·‖Δxⱼ‖ + Gᵧ·‖Δy‖ for the gradient gᵢ of the i-th operand.
-docs/diagnosis.md lists them; tests/builder/operators/test_gradient_gains.py holds them against
-float64.
+docs/internals/diagnosis-rules.md lists them; tests/builder/operators/test_gradient_gains.py
+compares them with float64.
 """
 
 from __future__ import annotations

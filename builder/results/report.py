@@ -62,7 +62,7 @@ def reach_told(certain: int, perhaps: int | None, divergent: int | None, places:
     where = "there" if places == 1 else f"in its {places} steps and ranks"
     told = f"all {certain}" if certain == divergent > 1 else f"{certain} of {divergent}"
     guessed = f", {perhaps} more perhaps" if perhaps else ""
-    return f"{told} divergent nodes {where} go back to it{guessed}"
+    return f"{told} divergent nodes {where} trace back to it{guessed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Suspect:
     `heals` where all that its step puts out agrees: another way to the same result. `certainty`
     tells how sure it is; None in files of earlier releases.
 
-    `propagated_to` divergent nodes go back to it, itself included if it diverges, and further ones
-    `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
-    file is too damaged to count them, and `propagated_to` is what its diagnosis laid to it.
+    `propagated_to` divergent nodes trace back to it, itself included if it diverges, and further
+    ones `perhaps`, of all that are `divergent` in the steps and ranks of its places; None where the
+    file is too damaged to count them, and `propagated_to` is what its diagnosis attributed to it.
     """
 
     step: int
@@ -119,7 +119,7 @@ class Suspect:
 
     @property
     def reach(self) -> str | None:
-        """How many of the divergent nodes of its steps and ranks go back to it, in words."""
+        """How many of the divergent nodes of its steps and ranks trace back to it, in words."""
         places = {(self.step, self.rank), *((p["step"], p["rank"]) for p in self.places)}
         return reach_told(self.propagated_to, self.perhaps, self.divergent, len(places))
 

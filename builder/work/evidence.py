@@ -188,7 +188,8 @@ class _Rows:
         if comparison.estimates is None:
             return np.zeros(len(self.known), dtype=bool)
         ours, theirs = comparison.records
-        return np.array([(p.sketch is None) != (b.sketch is None) for p, b in zip(ours, theirs)])
+        lone = [(p.sketch is None) != (b.sketch is None) for p, b in zip(ours, theirs)]
+        return np.array(lone, dtype=bool)  # an empty list alone would be of floats
 
     def _without_files(self) -> Rows:
         """The rows whose elements should lie in a file on either side and were not measured."""

@@ -14,7 +14,7 @@ from msprobe.cli.outcome import Exit, exit_of
 if TYPE_CHECKING:
     from builder.ranks.checks.self_check import Checked
 
-SUMMARY = "hold the ranks of one parallel run against each other; no benchmark is needed"
+SUMMARY = "compare the ranks of one parallel run with each other; needs no benchmark run"
 _SHOWN = 20
 
 

@@ -92,7 +92,7 @@ def _way(trace: Trace, reasons: list[str]) -> list[str]:
         told = LINKS[hop.link].format(value=hop.value, step=hop.step)
         lines.append(f"{told:<28} {hop.name} ({_compared(hop)})")
     if any(hop.link == "input" and not hop.exact for hop in trace.hops):
-        lines.append("note: who made an input is told by equal numbers where the dump does not say")
+        lines.append("note: where the dump does not record who made an input, equal numbers decide")
     if trace.finding is not None:
         lines.append(f"there begins finding {trace.finding}: {'; '.join(reasons)}")
     else:

@@ -65,10 +65,9 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--same",
         choices=("program", "model", "tokens"),
-        help="what both runs have in common: the program; or but the model, which two programs "
-        "compute; then modules that hold the same weights are compared at their edges; or that and "
-        "the tokens, in other forward passes or steps [told by how many calls both share, and by "
-        "the ids that they are fed]",
+        help="what both runs have in common: `program`: they run the same code; `model`: two "
+        "programs of one model, compared at modules with the same weights; `tokens`: a trainer and "
+        "its rollout, compared token by token [chosen by how many calls and token ids they share]",
     )
     parser.add_argument(
         "--rank-map",

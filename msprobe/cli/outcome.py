@@ -1,6 +1,6 @@
 """Exit codes of the command line.
 
-Scripts rely on the numbers; README lists them.
+Scripts rely on the numbers; docs/commands.md lists them.
 """
 
 from __future__ import annotations

@@ -51,9 +51,9 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one sub-command and return the exit code (README, "Exit codes")."""
+    """Run one sub-command and return the exit code (docs/commands.md, "Exit codes")."""
     given = sys.argv[1:] if arguments is None else arguments
-    options = _parser().parse_args(_without_framework(given))
+    options = _parser()[0].parse_args(_without_framework(given))
     _tolerate_any_path()
     try:
         code = int(options.run(options))
@@ -73,7 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INPUT_ERROR
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each sub-command by its name, in the order of `--help`."""
+    return _parser()[1]
+
+
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(
         prog="msprobe", description="Find where two runs of a model begin to differ."
     )
@@ -81,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
+    parsers = {}
     for command in COMMANDS:
         name = command.__name__.rpartition(".")[2]
         sub = commands.add_parser(
@@ -93,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_arguments(sub)
         sub.set_defaults(run=command.run)
-    return parser
+        parsers[name] = sub
+    return parser, parsers
 
 
 def _without_framework(arguments: Sequence[str]) -> Sequence[str]:

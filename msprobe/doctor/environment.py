@@ -10,6 +10,7 @@ from types import ModuleType
 
 from builder.dump.inspection.check import Check, note, ok, problem
 from msprobe.coexistence import other_distribution
+from msprobe.doctor.installed_files import check_files
 from msprobe_core.format.installation import install_command
 
 _NAME = "tb-graph-ascend"
@@ -17,6 +18,7 @@ _PLUGIN = "tb_graph_ascend"
 _NPU_DRIVER = "look at npu-smi info and ASCEND_RT_VISIBLE_DEVICES, or uninstall torch_npu"
 _ANEW = install_command(flags="--force-reinstall --no-deps")
 _OURS = (
+    "use the command tb-graph-ascend to compare, and to record with this package "
     f"pip uninstall mindstudio-probe, then install this one again: {_ANEW}; "
     "to use the other one, pip install --force-reinstall --no-deps mindstudio-probe"
 )
@@ -140,6 +142,7 @@ def _duplicates() -> Iterator[Check]:
         yield problem(
             _NAME, text, f"pip uninstall {_NAME} until none is left, then {install_command()}"
         )
+    yield from _files()
     other = other_distribution()
     if other is None:
         return
@@ -148,6 +151,14 @@ def _duplicates() -> Iterator[Check]:
     else:
         text = f"{other} was installed later and has taken the name; its msprobe wins"
         yield problem("msprobe", text, _OURS)
+
+
+def _files() -> Iterator[Check]:
+    try:
+        ours = metadata.distribution(_NAME)
+    except metadata.PackageNotFoundError:
+        return  # said among the versions
+    yield from check_files(ours, _ANEW)
 
 
 def _is_ours(distribution: metadata.Distribution) -> bool:

@@ -2,68 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-import sysconfig
 import tarfile
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.build_backend.environments import (
+    COMPILER,
+    call,
+    copy_checkout,
+    environment_with,
+    path_without_node,
+    pip_for,
+)
 
 pytestmark = pytest.mark.packaging
 
 PAGE = "tb_graph_ascend/static/index.html"
 KERNEL = "msprobe_core/values/libone_pass.so"
-# pip and the build frontends warn of their own matters on stderr; only a failure counts here.
-PLAIN = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-if COMPILER is not None:  # it may lie beside Node, with the programs that it calls
-    PLAIN["CC"] = f"{COMPILER} -B{Path(COMPILER).parent}"
-
-
-def path_without_node() -> str:
-    folders = os.environ["PATH"].split(os.pathsep)
-    return os.pathsep.join(
-        folder
-        for folder in folders
-        if not any((Path(folder) / n).exists() for n in ("node", "npm"))
-    )
-
-
-def call(*command: object, cwd: Path, path: str | None = None) -> str:
-    environment = {**PLAIN, **({"PATH": path} if path is not None else {})}
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def pip_for(python: Path) -> tuple[object, ...]:
-    """The pip of the running environment, at work on another."""
-    return (sys.executable, "-m", "pip", "--python", python)
 
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An sdist built from a copy of the checkout, with the installed node_modules lent to it."""
-    copy = tmp_path_factory.mktemp("checkout") / "tree"
-    listed = call("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
-    (copy / "node_modules").symlink_to(ROOT / "node_modules")
+    copy = copy_checkout(tmp_path_factory.mktemp("checkout"))
     out = tmp_path_factory.mktemp("sdist")
     call(sys.executable, "-m", "build", "--sdist", "--outdir", out, copy, cwd=out)
     (made,) = out.iterdir()
@@ -82,17 +46,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel; what it depends on is lent from this environment."""
-    folder = tmp_path_factory.mktemp("environment")
-    # Without pip, for it brings a setuptools of its own that hides the one that torch asks for.
-    call(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
-    python = folder / "bin" / "python"
-    install = (*pip_for(python), "install", "--quiet", "--no-deps", wheel)
-    call(*install, cwd=folder, path=path_without_node())
-    where = call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
-    lent = f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
-    (Path(where.strip()) / "lent.pth").write_text(lent)
-    return folder / "bin"
+    return environment_with(wheel, tmp_path_factory.mktemp("environment"))
 
 
 def test_sdist_carries_sources_and_bundle(sdist: Path) -> None:
@@ -139,7 +93,9 @@ def test_installed_command_builds_and_diagnoses(
     kernels = "from msprobe_core.torch.measure.tensor_kernels import kernels; print(len(kernels))"
     loaded = call(installed / "python", "-c", kernels, cwd=tmp_path, path=path)
     assert loaded.strip() == ("0" if COMPILER is None else "2")
-    assert "tb-graph-ascend 0.1.0" in call(msprobe, "--version", cwd=tmp_path, path=path)
+    assert f"tb-graph-ascend {metadata.version('tb-graph-ascend')}" in call(
+        msprobe, "--version", cwd=tmp_path, path=path
+    )
     sides = samples / "statistics"
     places = ("-tp", sides / "problem", "-gp", sides / "bench", "-o", tmp_path / "out")
     call(msprobe, "graph_visualize", *places, cwd=tmp_path, path=path)

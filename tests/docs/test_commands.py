@@ -38,6 +38,8 @@ WITH_COMMANDS = [
 # Python and torch anew for each would take most of the time.
 IN_SHELL = ("batch-jobs.md",)
 PLAIN = re.compile(r"msprobe [^|<>$&;()]*")
+# Their examples go on where the tutorial ends.
+ON_TUTORIAL = ("comparison.md", "diagnosis.md", "cluster.md")
 NEEDS = {"hugging-face.md": "transformers", "lightning.md": "lightning"}
 MAKE = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
 
@@ -46,12 +48,25 @@ def page_id(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The two dumps that somebody has who followed the tutorial."""
+    place = tmp_path_factory.mktemp("tutorial")
+    for block in blocks_of(ROOT / "docs" / "tutorial.md"):
+        if block.title in ("config.json", "train.py"):
+            (place / str(block.title)).write_text(block.body)
+    for side in ("problem", "benchmark"):
+        run(f"python train.py {side}", place)
+    return place
+
+
 @pytest.fixture
-def folder(samples: Path, tmp_path: Path) -> Path:
+def folder(page: Path, samples: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     for side, source in (("problem", "problem"), ("benchmark", "bench")):
-        shutil.copytree(
-            samples / "statistics" / source, tmp_path / side, copy_function=shutil.copyfile
-        )
+        lent = samples / "statistics" / source
+        if page.name in ON_TUTORIAL:
+            lent = request.getfixturevalue("recorded") / side
+        shutil.copytree(lent, tmp_path / side, copy_function=shutil.copyfile)
     for each in tmp_path.rglob("*"):
         each.chmod(0o755)
     return tmp_path
@@ -186,12 +201,6 @@ def test_blocks_that_are_not_run_are_well_formed(page: Path) -> None:
             assert all(document for document in yaml.safe_load_all(block.body)), place
         elif block.language == "python":
             compile(block.body, place, "exec")
-
-
-def test_every_command_of_the_program_is_documented() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in COMMANDS:
-        assert f"`msprobe {command.__name__.rpartition('.')[2]} " in readme
 
 
 def test_targets_of_make_that_are_documented_exist() -> None:

@@ -10,7 +10,7 @@ from builder.operators.table import TABLE
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "diagnosis-by-scores.md").read_text(encoding="utf-8")
-REGISTRY_PAGE = (DOCS / "diagnosis.md").read_text(encoding="utf-8")
+REGISTRY_PAGE = (DOCS / "internals" / "diagnosis-rules.md").read_text(encoding="utf-8")
 
 
 def test_rules_stand_in_their_order_with_what_they_say() -> None:

@@ -48,7 +48,7 @@ def shares(tally: Tally) -> dict[str, float]:
 
 
 def table(tally: Tally) -> Iterator[str]:
-    """The table of docs/diagnosis.md."""
+    """The table of docs/internals/diagnosis-measured.md."""
     yield "| word | right | wrong | share | of these measured, estimated, by scores, guessed |"
     yield "|---|---|---|---|---|"
     bases = ("measured", "estimated", "scores", "guessed")

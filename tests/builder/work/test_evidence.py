@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import builder
 from builder.claim import Claim
+from msprobe.pytorch import PrecisionDebugger
 from tests.all_clears.recorded import Kind, recorded_run, write_run
 
 CALL = "Functional.relu.0.forward"
@@ -71,3 +73,15 @@ def test_where_all_elements_were_compared_a_statistic_is_not_missed(
 def test_rounding_of_statistics_contradicts_no_elements(tmp_path: Path) -> None:
     norm = recorded_run("tensor")["step0/rank1/dump.json"]["data"][CALL]["output"][0]["Norm"]
     assert _claim(tmp_path, "tensor", {"Norm": norm * (1 + float(np.finfo("f4").eps))}).is_clear
+
+
+def test_runs_without_a_value_in_common_do_not_fail(tmp_path: Path) -> None:
+    """Both sketch their tensors, and no call of the one is a call of the other."""
+    for run, call in (("problem", torch.exp), ("benchmark", torch.sin)):
+        debugger = PrecisionDebugger(level="L1", dump_path=str(tmp_path / run))
+        with debugger.recording():
+            call(torch.ones(64))
+        debugger.close()
+    options = builder.BuildOptions(workers=1)
+    made = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "out", options)
+    assert "failed" not in _gaps(made.claim)

@@ -1,6 +1,6 @@
 """What an excess is blamed on: each rule names a cause, or says nothing.
 
-The first rule of a list that answers is right. docs/diagnosis.md explains each.
+The first rule of a list that answers is right. docs/internals/diagnosis-rules.md explains each.
 """
 
 from __future__ import annotations

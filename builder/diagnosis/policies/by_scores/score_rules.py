@@ -1,6 +1,7 @@
 """The rules of the diagnosis: each says what a divergent node differs because of, or nothing.
 
-The first rule of a list that answers is right. docs/diagnosis.md explains each with a picture.
+The first rule of a list that answers is right. docs/diagnosis-by-scores.md
+explains each with a picture.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ export const boxesEn = {
   unrecorded: "{{name}} left no values. At \"risk_level\": \"ALL\" the dump has what it read and put out.",
   lanes: { forward: "Forward", backward: "Backward ↩", after: "After backward" },
   known: {
-    recorded: "the dump says so",
-    values: "equal values tell it",
+    recorded: "recorded in the dump",
+    values: "inferred from equal values",
     numbers: "worked out: norms, peaks and sizes add up; gradients take the forward way back",
     order: "worked out from shapes and the order of execution alone",
     next: "only ran next: nothing tells what it read",

@@ -246,7 +246,7 @@ export const en = {
     readBy: "Read by {{name}}: go there",
     equalValues: "equal values",
     equalLinked: "linked by",
-    flowGuess: "Told by equal values: the dump does not say it",
+    flowGuess: "Inferred from equal values; not recorded in the dump",
     insteadBenchmark: "What the benchmark passes on in its place, to",
     insteadProblem: "What the problem run passes on in its place, to",
     jump: "Go to rank {{rank}}",

@@ -24,7 +24,7 @@ export const legendEn = {
     "flow-out": "is fed by the selected row",
     "rail-bad": "carries a difference on",
     rail: "agrees, or nothing is known",
-    dashed: "dashed: told by equal values, not by the dump",
+    dashed: "dashed: inferred from equal values, not recorded in the dump",
     hatched: "a call that one run alone makes",
   },
   marks: {

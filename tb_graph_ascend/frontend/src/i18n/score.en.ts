@@ -22,9 +22,9 @@ export const scoreEn = {
   equal: "score {{score}}: no difference",
   inside: "score {{score}}: {{error}}, inside the tolerance for rounding",
   letPass: {
-    rounding: "score {{score}}: {{error}}, above the tolerance; let pass, for rounding alone may grow so far here",
+    rounding: "score {{score}}: {{error}}, above the tolerance; accepted, because rounding alone may grow this far here",
     inputs: "score {{score}}: {{error}}, above the tolerance; it differs as its inputs do, which explain it: nothing begins here",
-    moved: "score {{score}}: {{error}}, above the tolerance; let pass, for tokens that rounding gave to other experts explain it",
+    moved: "score {{score}}: {{error}}, above the tolerance; accepted, because it comes from tokens that rounding sent to other experts",
   },
   between: "score {{score}}: {{error}}, on a log scale between the tolerance {{tolerance}} (0) and 100 % (1)",
   full: "score {{score}}: {{error}}; 1 is reached at 100 %",

@@ -10,7 +10,7 @@ export const sureEn = {
     measured: "elements were compared, or numbers that have to be equal",
     estimated: "how far apart elements are is estimated by sketches, within a factor of 2",
     edges: "two programs were compared at the edges of their modules, not inside",
-    scores: "statistics alone tell it; no elements were seen",
+    scores: "based on statistics only; elements were not compared",
     guessed: "what makes this value, or its match, was not recorded",
   },
   behind: "another cause comes before it and may explain it",

@@ -63,19 +63,19 @@ describe("ledBackTo", () => {
   const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
     const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
-    expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here go back to it" });
+    expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here trace back to it" });
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
-    expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes here go back to it" });
+    expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes here trace back to it" });
   });
-  it("says in Chinese that all go back to it", async () => {
+  it("says in Chinese that all trace back to it", async () => {
     const i18n = createI18n();
     await changeLanguage(i18n, "zh");
     expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("此处全部 50 个有差异的节点都可追溯到它");
   });
-  it("says how many more go back to it perhaps", () => {
+  it("says how many more trace back to it perhaps", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
-    expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes here go back to it, 3 more perhaps");
+    expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes here trace back to it, 3 more perhaps");
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
@@ -91,8 +91,8 @@ describe("reachText", () => {
     return reachText(t, { finding } as unknown as Cause);
   };
   it("adds up over the steps and ranks of a cause", () => {
-    expect(reach(1, 11)).toBe("8 of 11 divergent nodes in all its steps and ranks go back to it");
-    expect(reach(1, 11, 2)).toBe("8 of 11 divergent nodes in all its steps and ranks go back to it, 2 more perhaps");
+    expect(reach(1, 11)).toBe("8 of 11 divergent nodes in all its steps and ranks trace back to it");
+    expect(reach(1, 11, 2)).toBe("8 of 11 divergent nodes in all its steps and ranks trace back to it, 2 more perhaps");
   });
   it("says nothing of a cause in one, nor where nobody counted", () => {
     expect(reach(0, 11)).toBeNull();
