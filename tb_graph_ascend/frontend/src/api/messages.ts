@@ -1957,6 +1957,48 @@ export interface components {
             nearest: string[];
         };
         /**
+         * NodeTokens
+         * @description The values of a node whose tokens were aligned; none where they were not.
+         */
+        NodeTokens: {
+            cells: components["schemas"]["TokenCell"][];
+            lines: components["schemas"]["TokenLine"][];
+        };
+        /**
+         * TokenCell
+         * @description Tokens behind one another, by request and position.
+         */
+        TokenCell: {
+            first: components["schemas"]["TokenPlace"];
+            last: components["schemas"]["TokenPlace"];
+            tokens: number;
+        };
+        /**
+         * TokenPlace
+         * @description One token: `request` counts the sequences, `position` the tokens in it, both from 0.
+         */
+        TokenPlace: {
+            request: number;
+            position: number;
+        };
+        /**
+         * TokenLine
+         * @description One value: the worst score of each cell, None where no token of it has numbers.
+         *
+         *         `first` is the first token that is apart in the order in which they were computed; of `tokens`
+         *         with numbers as many are `apart`.
+         */
+        TokenLine: {
+            value: number;
+            /** @enum {unknown} */
+            role: "input" | "output" | "parameters" | "parameters_grad";
+            path: string;
+            scores: (number | null)[];
+            first: components["schemas"]["TokenPlace"] | null;
+            apart: number;
+            tokens: number;
+        };
+        /**
          * NonfiniteStarts
          * @description The start of each side of a step and rank; null where all is finite.
          */
@@ -2879,6 +2921,10 @@ export type Shard = components['schemas']['Shard'];
 export type NodeTable = components['schemas']['NodeTable'];
 export type NodeRow = components['schemas']['NodeRow'];
 export type UnknownWord = components['schemas']['UnknownWord'];
+export type NodeTokens = components['schemas']['NodeTokens'];
+export type TokenCell = components['schemas']['TokenCell'];
+export type TokenPlace = components['schemas']['TokenPlace'];
+export type TokenLine = components['schemas']['TokenLine'];
 export type NonfiniteStarts = components['schemas']['NonfiniteStarts'];
 export type NonfiniteStart = components['schemas']['NonfiniteStart'];
 export type FirstInfinity = components['schemas']['FirstInfinity'];
