@@ -91,6 +91,12 @@ SENTENCES: Mapping[str, Words] = {
         "first at request {request}, position {position}; {apart} of {of} tokens are apart",
         "最先出现在请求 {request} 的位置 {position}；{of} 个 token 中有 {apart} 个不同",
     ),
+    "amplified_at": Words(
+        "{name} amplifies it: in {rows} of {of} rows it chooses otherwise between numbers that "
+        "are {margin:short} apart in the benchmark and moved by {apart:short}",
+        "{name} 将其放大：{of} 行中有 {rows} 行作出了不同选择，所选两数在标杆中相差 "
+        "{margin:short}，而两次运行间的相对变化为 {apart:short}",
+    ),
     "introduced_inside": Words(
         "its inputs agree; inside it {value} of {reader} is the first value compared that does not "
         "(score {score:score})",
@@ -347,6 +353,31 @@ SENTENCES: Mapping[str, Words] = {
         "{problem} 与 {benchmark} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比"
         "较",
     ),
+    "one_program": Words(
+        "one program ({sure}): {shared:percent} of the calls pair by name",
+        "同一程序（{sure}）：{shared:percent} 的调用按名称配对",
+    ),
+    "two_versions": Words(
+        "two versions of one program ({sure}): {shared:percent} of the calls pair by name, "
+        "{alone} nodes have no partner",
+        "同一程序的两个版本（{sure}）：{shared:percent} 的调用按名称配对，{alone} 个节点没有对应",
+    ),
+    "two_programs": Words(
+        "two programs of one model ({sure}): {shared:percent} of the calls pair by name, and "
+        "{found} of {weights} weights by value",
+        "同一模型的两个程序（{sure}）：{shared:percent} 的调用按名称配对，{found}/{weights} 个权重"
+        "按数值配对",
+    ),
+    "same_tokens": Words(
+        "two programs of one model over the same tokens ({sure}): {found} of {weights} weights "
+        "pair by value, {tokens} tokens of {requests} requests by what both are fed",
+        "同一模型的两个程序处理相同的 token（{sure}）：{found}/{weights} 个权重按数值配对，"
+        "{requests} 个请求的 {tokens} 个 token 按输入配对",
+    ),
+    "unknown_kind": Words(
+        "no kind told: {shared:percent} of the calls pair by name, and too few weights by value",
+        "无法判断关系：{shared:percent} 的调用按名称配对，按数值配对的权重太少",
+    ),
     "two_implementations": Words(
         "two programs of one model: {found} of {weights} weights are found in the other run by "
         "their values ({fused} of them fused or in parts), {modules} modules correspond and are "
@@ -455,6 +486,14 @@ SENTENCES: Mapping[str, Words] = {
         "tie; what is gathered by them differs and is no finding",
         "{name}（共 {count} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由"
         "此取出的值不同，但不算问题",
+    ),
+    "amplifies": Words(
+        "{name} (of {count} such calls) is a place of amplification and no cause: in {rows} of "
+        "{of} rows it chooses otherwise between numbers that are {margin:short} apart in the "
+        "benchmark and moved by {apart:short}; what follows tells nothing of its own",
+        "{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出了不同选"
+        "择，所选两数在标杆中相差 {margin:short}，而两次运行间的相对变化为 {apart:short}；由此得出"
+        "的差异本身不说明问题",
     ),
     "number_taken": Words(
         "{name} of the {side:side} side has the number of another folder beside it, and is shown "
@@ -570,6 +609,11 @@ PHRASES: Mapping[str, Words] = {
     "aside.padding": Words("padding of the vocabulary", "词表填充"),
     "aside.own": Words("each rank's own choice", "各卡自己的选择"),
     "aside.shapes": Words("its shapes fit no layout", "形状不符合任何布局"),
+    "notCounted": Words("an uncounted share", "未统计比例"),
+    "sure.certain": Words("certain", "确定"),
+    "sure.likely": Words("likely", "很可能"),
+    "sure.possible": Words("possible", "可能"),
+    "sure.told": Words("as --same says", "由 --same 指定"),
     "side.problem": Words("problem", "问题侧"),
     "side.benchmark": Words("benchmark", "标杆侧"),
 }

@@ -269,6 +269,7 @@ export const en = {
   },
   about: {
     label: "About this comparison",
+    kind: "Kind of pair",
     task: "Recorded",
     matched: "Matched",
     matchedCount: "{{matched}} nodes, {{unmatched}} unmatched, {{divergent}} divergent",

@@ -269,6 +269,7 @@ export const zh: Texts = {
   },
   about: {
     label: "关于此比较",
+    kind: "两次运行的关系",
     task: "记录内容",
     matched: "匹配",
     matchedCount: "{{matched}} 个节点，{{unmatched}} 个未匹配，{{divergent}} 个有差异",
