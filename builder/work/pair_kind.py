@@ -54,7 +54,7 @@ def kind_of(
         )
     if shared < ENOUGH_SHARED:
         return UnknownKind(shared)
-    if not alone:
+    if not alone and _are_in_one_order(matching):
         return OneProgram("certain" if _has_modules(matching) else "likely", shared)
     is_sure = shared >= _SURELY_SHARED and _has_modules(matching)
     return TwoVersions("certain" if is_sure else "likely", shared, alone)
@@ -77,6 +77,16 @@ def _by_weights(weights: TwoImplementations) -> KindSure:
     if found >= _SURELY_FOUND:
         return "certain"
     return "likely" if found >= _FOUND else "possible"
+
+
+def _are_in_one_order(matching: Matching) -> bool:
+    """Whether both make their forward calls in one order: norms may have changed their places."""
+    partners = [
+        matching.partner[node].exec_order
+        for node in matching.problem.in_order
+        if node.direction == "forward" and node in matching.partner
+    ]
+    return partners == sorted(partners)
 
 
 def _has_modules(matching: Matching) -> bool:

@@ -67,9 +67,9 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
         choices=("program", "versions", "model", "tokens"),
         help="what both runs have in common: the program; most of it, as two versions of one have "
         "(either is compared call by call); but the model, which two programs compute: then "
-        "modules that hold the same weights are compared at their edges; or that and the tokens, in other "
-        "forward passes or steps [told by how many calls both share, and by the ids that they are "
-        "fed]",
+        "modules that hold the same weights are compared at their edges; or that and the tokens, "
+        "in other forward passes or steps [told by how many calls both share, and by the ids that "
+        "they are fed]",
     )
     parser.add_argument(
         "--rank-map",
