@@ -35,11 +35,20 @@ class Net(nn.Module):
         return x
 
 
-def record(path: Path, more: int = 0, prefix: str = "", seed: int = 0, level: str = "mix") -> Path:
+def record(
+    path: Path,
+    more: int = 0,
+    prefix: str = "",
+    seed: int = 0,
+    level: str = "mix",
+    updates: int = 0,
+) -> Path:
     model = Net(more, prefix, seed)
     torch.manual_seed(1)
     with PrecisionDebugger(dump_path=str(path), level=level).recording(model):
         model(torch.randn(3, WIDTH)).sum().backward()
+        for at in range(updates):  # calls outside of all modules, as an optimizer makes them
+            torch.add(torch.full((2,), float(at)), 1.0)
     return path
 
 
@@ -77,6 +86,19 @@ def test_two_programs_share_weights(tmp_path: Path, same: Same | None, sure: str
     assert isinstance(told, TwoPrograms)
     assert (told.sure, told.found, told.weights) == (sure, 6, 6)
     assert told.shared is not None and told.shared < 0.6
+
+
+def test_calls_of_an_optimizer_make_no_versions_of_modules_with_other_names(
+    tmp_path: Path,
+) -> None:
+    paths = (
+        record(tmp_path / side, prefix=prefix, updates=60)
+        for side, prefix in (("a", "n"), ("b", ""))
+    )
+    told = kind(*paths, tmp_path / "o")
+    assert isinstance(told, TwoPrograms)
+    assert told.shared is not None
+    assert told.shared > 0.7
 
 
 def test_runs_that_share_too_little_have_none(tmp_path: Path) -> None:
