@@ -108,6 +108,12 @@ class NotMerged(ComparisonFact, frozen=True):
     why: str
 
 
+class MergedByName(ComparisonFact, frozen=True):
+    """Joined ranks that share so few of their calls by name that they may be of two programs."""
+
+    shared: float
+
+
 class MergedLittle(ComparisonFact, frozen=True):
     """Fewer than half of the values of merged ranks could be compared."""
 
@@ -292,6 +298,7 @@ ComparisonReason: TypeAlias = Union[  # noqa: UP007 - a line each
     PlacedByNames,
     Merged,
     NotMerged,
+    MergedByName,
     MergedLittle,
     MergedValues,
     OnlyIn,

@@ -375,8 +375,8 @@ SENTENCES: Mapping[str, Words] = {
         "{requests} 个请求的 {tokens} 个 token 按输入配对",
     ),
     "unknown_kind": Words(
-        "no kind told: {shared:percent} of the calls pair by name, and too few weights by value",
-        "无法判断关系：{shared:percent} 的调用按名称配对，按数值配对的权重太少",
+        "no kind told: {shared:percent} of the calls pair by name",
+        "无法判断关系：{shared:percent} 的调用按名称配对",
     ),
     "two_implementations": Words(
         "two programs of one model: {found} of {weights} weights are found in the other run by "
@@ -513,6 +513,13 @@ SENTENCES: Mapping[str, Words] = {
     "not_merged": Words(
         "compared rank by rank, not as one logical run: {why}",
         "按卡逐一比较，未合并为一次逻辑运行：{why}",
+    ),
+    "merged_by_name": Words(
+        "the ranks were joined, and joined ranks pair by name alone: {shared:percent} of the calls "
+        "do. Two programs of one model are not compared by their weights so; record the run with "
+        "one process, or say with -lm which layers correspond",
+        "各卡已合并，合并后只按名称配对：{shared:percent} 的调用能够配对。此时同一模型的两个程序"
+        "不会按权重比较；请以单进程采集该次运行，或用 -lm 指定对应的层",
     ),
     "merged_little": Words(
         "fewer than half of the values could be compared: {compared} of {total}",

@@ -106,7 +106,7 @@ class PairOutcome:
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two, `unlike_programs` what two programs of one model are paired by,
     `tokens` which tokens both computed, where those of all steps were joined, `kind` which kind of
-    pair it is;
+    pair it is, `by_name` that joined ranks may be of two programs;
     `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked, `untold` of those in which nothing tells
@@ -137,6 +137,7 @@ class PairOutcome:
     unlike_programs: Reason | None = None
     tokens: Reason | None = None
     kind: Reason | None = None
+    by_name: Reason | None = None
     unfit: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
@@ -280,6 +281,7 @@ def _unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
             outcome.frameworks,
             outcome.unlike_programs,
             outcome.tokens,
+            outcome.by_name,
             outcome.unlike,
         ):
             if reason is not None and reason not in said:

@@ -41,6 +41,7 @@ from builder.match.shared_calls import are_versions
 from builder.match.tree import Tree, build_tree
 from builder.reasons import Reason, TokensAligned, TwoImplementations
 from builder.work.layout_findings import with_layout_findings
+from builder.work.merge_plan import weights_in_shares
 from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
 from builder.work.pair_kind import kind_of, shared_by_name
@@ -159,6 +160,9 @@ def with_flows(pair: ComparedPair) -> ComparedPair:
 
 def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
+    assert plan.benchmark is not None
+    if rules.weights:
+        raise weights_in_shares(plan.problem, plan.benchmark)
     enter("reading")
     cores = instructions.cores
     merged = match_merged(plan, options, rules.at(plan.step, plan.rank), cores)

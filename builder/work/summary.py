@@ -36,7 +36,9 @@ from builder.match.value_pairing import named_values
 from builder.reasons import (
     Amplifies,
     AttributeDiffers,
+    MergedByName,
     TwoFrameworks,
+    UnknownKind,
     UnlikeAttributes,
     UnlikeNames,
 )
@@ -109,6 +111,7 @@ def outcome_of(
         unlike_programs=result.pair.unlike_programs,
         tokens=result.pair.tokens,
         kind=result.pair.kind,
+        by_name=_by_name_alone(result.pair),
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
@@ -141,6 +144,14 @@ def outcome_of(
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(merged),
     )
+
+
+def _by_name_alone(pair: ComparedPair) -> MergedByName | None:
+    """That joined ranks may be of two programs, which only names pair."""
+    kind = pair.kind
+    if pair.merged is None or not isinstance(kind, UnknownKind) or kind.shared is None:
+        return None
+    return MergedByName(kind.shared)
 
 
 def _amplifies(each: ChoiceMargin) -> Amplifies:

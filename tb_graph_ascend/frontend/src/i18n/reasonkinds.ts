@@ -93,6 +93,7 @@ export const REASON_KINDS = {
   placed_by_names: "comparison",
   merged: "comparison",
   not_merged: "comparison",
+  merged_by_name: "comparison",
   merged_little: "comparison",
   merged_values: "comparison",
   only_in: "comparison",
