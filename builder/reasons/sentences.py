@@ -14,7 +14,8 @@ from builder.claim_words import Language
 from builder.reasons.fact import Fact
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
-from builder.reasons.reason_words import PHRASES, SENTENCES
+from builder.reasons.phrase_words import PHRASES
+from builder.reasons.reason_words import SENTENCES
 
 # From ten times on nobody reads percent.
 _TIMES = 10.0
