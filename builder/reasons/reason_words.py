@@ -1,9 +1,9 @@
 """The sentences of all reasons, English and Chinese side by side; nothing else words a reason.
 
 `builder.reasons.sentences` says them, and `make messages` writes them for the page. What stands in
-braces is a field of the reason, or a phrase of `phrase_words`; behind the colon stands how a number is shown:
-`short` with three digits, `score` with two behind the point, `percent`, `apart` (in percent, from
-ten times on in times the benchmark), `side` as the name of a run.
+braces is a field of the reason, or a phrase of `phrase_words`; behind the colon stands how a number
+is shown: `short` with three digits, `score` with two behind the point, `percent`, `apart` (in
+percent, from ten times on in times the benchmark), `side` as the name of a run.
 """
 
 from __future__ import annotations
