@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -182,6 +182,10 @@ def _apart(ours: _Choice, theirs: _Choice) -> tuple[float, float, int, int] | No
     """Margin, how far apart, rows that differ, and all; None where both chose the same."""
     if ours.ranked.shape != theirs.ranked.shape or ours.chosen.shape != theirs.chosen.shape:
         return None
+    comparable = _in_one_unit(ours, theirs)
+    if comparable is None:
+        return None
+    ours, theirs = comparable
     told = [
         swapped
         for row in range(len(ours.ranked))
@@ -192,6 +196,45 @@ def _apart(ours: _Choice, theirs: _Choice) -> tuple[float, float, int, int] | No
     # A choice that the numbers do not explain says more than any that they do.
     margin, apart = max(told, key=lambda each: (each[0] - each[1], each[0]))
     return margin, apart, len(told), len(ours.ranked)
+
+
+def _in_one_unit(ours: _Choice, theirs: _Choice) -> tuple[_Choice, _Choice] | None:
+    """Both choices by numbers that agree but for a difference: as ranked, or one side's as shares.
+
+    One program may rank scores and another their softmax or sigmoid, which leave the order as it
+    is. None where no such pair agrees: then they rank unlike things, or in unlike rows.
+    """
+    for left, right in _UNITS:
+        one, other = left(ours.ranked), right(theirs.ranked)
+        spread = float(np.std(other))
+        if float(np.median(np.abs(one - other))) <= _ALIKE * spread:
+            return replace(ours, ranked=one), replace(theirs, ranked=other)
+    return None
+
+
+def _as_ranked(numbers: Floats) -> Floats:
+    return numbers
+
+
+def _softmax(numbers: Floats) -> Floats:
+    raised = np.exp(numbers - numbers.max(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+def _sigmoid(numbers: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(numbers, -60.0, 60.0))))
+
+
+_UNITS = (
+    (_as_ranked, _as_ranked),
+    (_softmax, _as_ranked),
+    (_as_ranked, _softmax),
+    (_sigmoid, _as_ranked),
+    (_as_ranked, _sigmoid),
+)
+# Half of the numbers of two runs are nearer than this share of their spread where both rank the
+# same: a router behind a fault of ten percent still is.
+_ALIKE = 0.2
 
 
 def _swapped(ours: _Choice, theirs: _Choice, row: int) -> tuple[float, float] | None:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 import builder
 from builder.reasons import AmplifiedAt, Amplifies, Ties, UntoldChoices
 from builder.run.build import BuildResult
+from builder.work.options import BuildOptions
 from msprobe_core import PrecisionDebugger
 from tests.builder.diagnosis.test_ties import WIDTH, Model
 
@@ -102,3 +104,56 @@ def test_equal_choices_and_numbers_that_were_not_kept_have_no_margin(
     record(tmp_path / "problem", 3e-7, task=task)
     record(tmp_path / "benchmark", 3e-7 if task == "tensor" else -3e-7, task=task)
     assert told(compare(tmp_path)) == []
+
+
+class Routed(nn.Module):
+    """Picks experts by scores, or by one of the monotone functions that programs make of them."""
+
+    def __init__(self, name: str, by: str, moved: float) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        gate = nn.Linear(WIDTH, 4, bias=False)
+        self.add_module(f"{name}_gate", gate)
+        self.add_module(f"{name}_out", nn.Linear(4, WIDTH))
+        with torch.no_grad():
+            gate.weight[1] = gate.weight[0] * (1 + moved)
+        self.by = by
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        gate, out = self.children()
+        scores = gate(x)
+        made = {"softmax": scores.softmax(-1), "sigmoid": scores.sigmoid(), "scores": scores}
+        return out(scores.scatter(-1, torch.topk(made[self.by], 2, dim=-1)[1], 0.0))
+
+
+@pytest.mark.parametrize("by", ["scores", "softmax", "sigmoid"])
+def test_a_port_may_rank_scores_where_the_original_ranks_shares(tmp_path: Path, by: str) -> None:
+    for side, name, ranked, moved in (
+        ("problem", "port", "scores", 3e-7),
+        ("benchmark", "own", by, -3e-7),
+    ):
+        torch.manual_seed(0)
+        model, x = Routed(name, ranked, moved), torch.randn(64, WIDTH)
+        path = str(tmp_path / side)
+        with PrecisionDebugger(level="mix", dump_path=path, task="tensor").recording(model):
+            model(x).square().mean().backward()
+    result = builder.build(
+        tmp_path / "problem", tmp_path / "benchmark", tmp_path / "o", BuildOptions(same="model")
+    )
+    (note,) = told(result)
+    assert 0 < note.rows < 64
+    unit = {"scores": torch.clone, "sigmoid": torch.sigmoid}.get(by, lambda x: x.softmax(-1))
+    ours = unit(saved(tmp_path, "problem", "input.0").double())
+    theirs = saved(tmp_path, "benchmark", "input.0").double()
+    picks = [saved(tmp_path, side, "output.1").sort(-1)[0] for side in ("problem", "benchmark")]
+    expected = []
+    for row in (picks[0] != picks[1]).any(-1).nonzero().flatten().tolist():
+        gained, lost = (
+            {*a.tolist()} - {*b.tolist()}
+            for a, b in ((picks[0][row], picks[1][row]), (picks[1][row], picks[0][row]))
+        )
+        (new,), (old,) = gained, lost
+        margin = float(theirs[row, old] - theirs[row, new])
+        expected.append((margin, margin + float(ours[row, new] - ours[row, old])))
+    assert note.rows == len(expected)
+    assert min(abs(m - note.margin) + abs(a - note.apart) for m, a in expected) < 1e-12
