@@ -7,7 +7,7 @@ the call amplifies it and is no cause. It takes the tensors themselves.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -21,7 +21,8 @@ from builder.diagnosis.finding import Finding
 from builder.dump.tensor_files import TensorFileError, open_tensor
 from builder.dump.values import Record
 from builder.match.nodes import Matching
-from builder.match.tree import Tree, TreeNode
+from builder.match.sequences.aligned_values import RunOfTokens, has_sequence_first
+from builder.match.tree import Tree, TreeNode, subtree
 from builder.reasons import AmplifiedAt
 from msprobe_core.format import is_integer_dtype
 
@@ -60,7 +61,9 @@ def choice_margins(comparison: Comparison) -> list[ChoiceMargin]:
     Calls of two programs pair by their order in modules that correspond.
     """
     matching = comparison.matching
-    if comparison.mode != "tensor" or matching.token_errors is not None:
+    if matching.token_errors is not None:
+        return list(token_margins(matching, matching.token_errors.runs))
+    if comparison.mode != "tensor":
         return []
     found = []
     for ours, theirs, within in list(_paired_calls(matching))[:_MOST_CALLS]:
@@ -113,6 +116,85 @@ def _paired_module(node: TreeNode, matching: Matching) -> TreeNode | None:
     while around is not None and (around.kind != "module" or around not in matching.partner):
         around = around.parent
     return around
+
+
+# --- aligned tokens -------------------------------------------------------------------------------
+
+
+def token_margins(matching: Matching, runs: Sequence[RunOfTokens]) -> Iterator[ChoiceMargin]:
+    """The same of runs whose tokens are aligned: a row is a token, of all forward passes."""
+    paths = {
+        node.entry.path: matching.partner[node].entry
+        for node in matching.problem.in_order
+        if node.kind == "module" and node.direction == "forward" and node in matching.partner
+        if node.entry is not None
+    }
+    others = {path: entry.path for path, entry in paths.items() if entry is not None}
+    for path, other in others.items():
+        ours, theirs = (
+            _calls_of_passes(run, own, known)
+            for run, own, known in zip(runs, (path, other), (set(others), set(others.values())))
+        )
+        if ours is None or theirs is None:
+            continue
+        for mine, his in zip(ours, theirs):
+            within = runs[0].passes[0].calls[path]
+            one = _choice_of_tokens(runs[0], path, mine)
+            two = _choice_of_tokens(runs[1], other, his)
+            told = None if one is None or two is None else _apart(one, two)
+            if told is not None:
+                yield ChoiceMargin(mine[0], within, *told)
+
+
+def _calls_of_passes(
+    run: RunOfTokens, path: str, paired: Collection[str]
+) -> list[tuple[TreeNode, ...]] | None:
+    """The ranking calls of a module by their order, over the passes; None where these differ."""
+    found = []
+    for each in run.passes:
+        call = each.calls.get(path)
+        if call is None:
+            return None
+        found.append(
+            [
+                node
+                for node in subtree(call)
+                if node.kind == "api" and node.call in _RANKING
+                if _innermost(node, paired) is call
+            ]
+        )
+    if len({tuple(node.call for node in calls) for calls in found}) != 1:
+        return None
+    return list(zip(*found))
+
+
+def _innermost(node: TreeNode, paired: Collection[str]) -> TreeNode | None:
+    around = node.parent
+    while around is not None and (around.entry is None or around.entry.path not in paired):
+        around = around.parent
+    return around
+
+
+def _choice_of_tokens(run: RunOfTokens, path: str, calls: Sequence[TreeNode]) -> _Choice | None:
+    """What a call ranked and chose for each aligned token, from the passes that computed them."""
+    ranked: list[Floats] = []
+    chosen: list[Integers] = []
+    order: list[Integers] = []
+    for number, (each, call) in enumerate(zip(run.passes, calls)):
+        mine = np.flatnonzero(run.rows[:, 0] == number)
+        choice = _Choice.of(call, each.tree)
+        if choice is None or len(choice.ranked) != each.rows:
+            return None
+        rows = run.rows[mine, 1]
+        shape = (each.value(path, "input.0") or Record("")).shape or ()
+        if has_sequence_first(shape, each.batch):
+            batch, length = each.batch[-2:]
+            rows = (rows % length) * batch + rows // length
+        ranked.append(choice.ranked[rows])
+        chosen.append(choice.chosen[rows])
+        order.append(mine)
+    places = np.argsort(np.concatenate(order))
+    return _Choice(np.concatenate(ranked)[places], np.concatenate(chosen)[places])
 
 
 # --- one choice -----------------------------------------------------------------------------------

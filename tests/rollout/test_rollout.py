@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import builder
-from builder.reasons import OnlyIn, TokensAligned
+from builder.reasons import AmplifiedAt, OnlyIn, TokensAligned
 from builder.results.database import ResultDatabase
 from builder.results.token_lines import node_tokens
 from builder.work.options import BuildOptions
@@ -63,6 +63,40 @@ def test_a_router_that_rounding_decides_for_few_tokens_is_no_beginning(tmp_path:
     (answer,) = answers(pair, (run,), tmp_path)
     assert answer.aligned is not None
     assert answer.named == ()
+
+
+def test_a_router_behind_a_fault_is_told_as_amplifying_it_with_its_margin(tmp_path: Path) -> None:
+    pair = BY_NAME["experts-left"]
+    (answer,) = answers(pair, ("scale",), tmp_path)
+    assert answer.is_right
+    (path,) = (tmp_path / "compared").rglob("*.vis.db")
+    (finding,) = ResultDatabase(path).findings(None, None).findings
+    (said,) = [reason for reason in finding.reasons if isinstance(reason, AmplifiedAt)]
+    assert 0 <= said.margin <= said.apart
+    # By the recorded tensors: the trainer pads in front, the engine packs the tokens of a pass.
+    folder = tmp_path / pair.name
+    longest = max(WHOLE) + 1
+    picked = router(folder / "trainer", 0, "Torch.topk.2").reshape(len(WHOLE), longest, -1)
+    otherwise = [
+        (request, at)
+        for number, shares in enumerate(pair.passes)
+        for (request, at), experts in zip(
+            [(r, at) for r, first, stop in shares for at in range(first, stop)],
+            router(folder / "scale", number, "Tensor.topk.2"),
+            strict=True,
+        )
+        if {*experts.tolist()} != {*picked[request, longest - WHOLE[request] + at].tolist()}
+    ]
+    assert said.name == "Tensor.topk.2.forward"
+    assert (said.rows, said.of) == (len(otherwise), 34)
+    assert otherwise
+
+
+def router(folder: Path, step: int, call: str) -> torch.Tensor:
+    """Which experts a router chose for each row, as its file has it."""
+    (file,) = (folder / f"step{step}").rglob(f"{call}.forward.output.1.pt")
+    tensor: torch.Tensor = torch.load(file)
+    return tensor
 
 
 def test_the_line_over_tokens_is_red_where_the_tensors_differ(tmp_path: Path) -> None:
