@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.command import measure
@@ -40,12 +41,12 @@ _NAMES = {
 }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print a row for each depth, sound and with the fault."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ports", description=__doc__)
     parser.add_argument("--layers", type=int, nargs="+", default=[12, 96])
     parser.add_argument("--repeats", type=int, default=5, help="builds of each, in alternation")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(header().partition("\n")[0], end="\n\n")
     print("| layers, entries | pair | one program | a port | port / one program |")
     print("|---|---|---|---|---|")
