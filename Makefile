@@ -33,7 +33,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -288,7 +288,7 @@ compile-models: venv  ## twelve models of transformers, timm, diffusers under in
 
 # --- measurements ----------------------------------------------------------------------------------
 
-bench: bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui  ## all measurements
+bench: bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui  ## all measurements
 
 bench-build: venv  ## comparing large dumps, against the peer in one run
 	$(BIN)/python -m benchmarks.build --peer $(PEER)
@@ -301,6 +301,9 @@ bench-compare: venv  ## tables of 20,000 calls, against the peer in one run
 
 bench-sketch: venv  ## sizes and build time with sketches and without
 	$(BIN)/python -m benchmarks.sketch
+
+bench-ports: venv  ## two programs of one model beside two runs of one program, in alternation
+	$(BIN)/python -m benchmarks.ports
 
 bench-dump: venv  ## cost of dumping a training step, against the peer in one run
 	$(BIN)/python benchmarks/dump.py $(if $(wildcard $(PEER)/bin/python),--peer $(PEER)/bin/python)

@@ -17,7 +17,8 @@ from typing import Any, get_args
 from builder import reasons
 from builder.claim_words import NAMED, WORDS, Language
 from builder.finding_certainty import CERTAINTY_WORDS
-from builder.reasons.reason_words import PHRASES, SENTENCES
+from builder.reasons.phrase_words import PHRASES
+from builder.reasons.reason_words import SENTENCES
 from tb_graph_ascend.server import create_app
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -38,6 +38,7 @@ NAMED = frozenset(
         "other_numbers",
         "ends_close",
         "untold",
+        "amplified",
         "surplus",
         "apart",
     )
@@ -124,6 +125,8 @@ _EN = {
     "is.rated_rows": "rows are rated error ({count})",
     "is.ends": "end results differ by more than rounding ({count})",
     "is.ends_close": "end results are among them ({count})",
+    "is.amplified": "modules choose between numbers nearer than the runs are apart, and nothing "
+    "behind them was judged ({count})",
     "is.untold": "calls pick other elements, and nothing tells whether that is a tie ({count})",
     "is.infinite": "{count} values have an infinite error",
     "is.surplus": "{count} values are in one run alone",
@@ -238,6 +241,7 @@ _ZH = {
     "is.rated_rows": "{count} 行被判为错误",
     "is.ends": "{count} 个最终结果的差异超出舍入",
     "is.ends_close": "其中 {count} 个为最终结果",
+    "is.amplified": "{count} 个模块在比两次运行的差异更接近的数之间作选择，其后的部分未作判断",
     "is.untold": "{count} 个调用选取了不同的元素，无法判断是否为并列",
     "is.infinite": "{count} 个值的误差为无穷",
     "is.surplus": "{count} 个值仅在一次运行中",

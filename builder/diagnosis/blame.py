@@ -16,6 +16,7 @@ from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.calls_beside import say_calls_beside
 from builder.diagnosis.change_kinds import Sighting
 from builder.diagnosis.changes import Changes
+from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.nonfinite import (
@@ -44,7 +45,8 @@ class Walked:
     which nothing recorded tells whether rounding decided it; `sightings` are the nodes that show
     changes, which may be places of a cause that is named elsewhere; it `heals` where all that the
     step puts out agrees and nothing of its findings is left behind; `by_scores` where no distances
-    were seen, so that scores decided.
+    were seen, so that scores decided. `amplified` are calls that chose otherwise of numbers nearer
+    than the runs are apart, `unjudged` those of them behind which nothing was judged.
     """
 
     findings: list[Finding]
@@ -55,6 +57,8 @@ class Walked:
     heals: bool = False
     untold: tuple[TreeNode, ...] = ()
     by_scores: bool = True
+    amplified: tuple[ChoiceMargin, ...] = ()
+    unjudged: tuple[TreeNode, ...] = ()
 
 
 def walk(

@@ -9,12 +9,13 @@ that the other program has no partner for, inputs agree that are equal to values
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import isnan
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis.blame import Flows, Walked, flows_of
+from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.first_tokens import shows_at_few_tokens
@@ -40,17 +41,27 @@ _WEIGHED = 2.0
 
 
 def walk_by_interfaces(
-    comparison: Comparison, threshold: float, flows: Flows | None = None
+    comparison: Comparison,
+    threshold: float,
+    flows: Flows | None = None,
+    margins: Sequence[ChoiceMargin] = (),
 ) -> Walked:
     """The modules where a difference begins, in order; the rest of what diverges carries it."""
     flow = (flows or flows_of(comparison))[0]
-    walk = _Walk(ModuleEdges(Facts(comparison, threshold), flow))
+    walk = _Walk(ModuleEdges(Facts(comparison, threshold), flow), margins)
     findings = walk.nearer(list(walk.findings()))
     named = {finding.node for finding in findings}
     for finding in findings[:1]:
         finding.carriers += [n for n in walk.edges.apart if n not in named]
-    untold = () if findings else tuple(walk.picked_otherwise)
-    return Walked(findings, frozenset(), None, by_scores=not walk.edges.has_sketches, untold=untold)
+    picked = [] if findings else walk.picked_otherwise
+    return Walked(
+        findings,
+        frozenset(),
+        None,
+        by_scores=not walk.edges.has_sketches,
+        untold=tuple(node for node in picked if not walk.margins_in(node)),
+        unjudged=tuple(node for node in picked if walk.margins_in(node)),
+    )
 
 
 class _Walk:
@@ -61,8 +72,8 @@ class _Walk:
     findings are.
     """
 
-    def __init__(self, edges: ModuleEdges) -> None:
-        self.edges = edges
+    def __init__(self, edges: ModuleEdges, margins: Sequence[ChoiceMargin]) -> None:
+        self.edges, self._margins = edges, margins
         self._facts, self._matching = edges.facts, edges.matching
         self._other_weights = [n for n in edges.nodes if self._facts.divergent(n).parameters]
         self._ways: set[str] = set()  # places of layers at which the two compute otherwise
@@ -79,6 +90,10 @@ class _Walk:
             if direction == "forward" and (weights := list(self._of_weights())):
                 yield from weights
                 return
+
+    def margins_in(self, node: TreeNode) -> list[ChoiceMargin]:
+        """The calls inside a node that chose otherwise and whose margins are known."""
+        return [each for each in self._margins if node in above(each.node)]
 
     def nearer(self, findings: list[Finding]) -> list[Finding]:
         """The findings, of which the first is where the values of the other program are left.
@@ -230,6 +245,8 @@ class _Walk:
         if self._matching.token_errors is not None:
             few = shows_at_few_tokens(self._facts.comparison, self.edges.made(node))
             return not inside and bool(ours) and bool(theirs) and few
+        if not all(each.is_inside for each in self.margins_in(node)):
+            return False  # the numbers do not explain the choice
         return not inside and bool(ours) and len(ours) == len(theirs) and ours != theirs
 
 

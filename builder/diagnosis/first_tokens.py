@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis.finding import Finding
@@ -25,6 +26,19 @@ def say_first_tokens(comparison: Comparison, findings: Sequence[Finding]) -> Non
         said = _first(comparison, finding)
         if said is not None:
             finding.reasons.append(said)
+
+
+def tokens_apart(comparison: Comparison, row: int) -> NDArray[np.int64]:
+    """The tokens of a row that are apart beyond rounding, in the order of the run cut up more.
+
+    The threshold of a finding is for the worst of a value; a token alone is held against the
+    tolerance.
+    """
+    known = comparison.matching.token_errors
+    assert known is not None
+    errors = known.errors[int(comparison.pairs.problem[row])]
+    with np.errstate(invalid="ignore"):
+        return np.flatnonzero(errors > comparison.limit[row])
 
 
 def shows_at_few_tokens(comparison: Comparison, rows: Sequence[int]) -> bool:
@@ -48,12 +62,9 @@ def _first(comparison: Comparison, finding: Finding) -> BeginsAtToken | None:
     if not told:
         return None
     row = max(told, key=lambda each: (comparison.is_output[each], comparison.score[each]))
-    errors = known.errors[int(pairs.problem[row])]
-    with np.errstate(invalid="ignore"):
-        # Beyond the tolerance is beyond rounding; the threshold of a finding is for the worst.
-        apart = np.flatnonzero(errors > comparison.limit[row])
+    apart = tokens_apart(comparison, row)
     if not len(apart):
         return None
     first, tokens = int(apart[0]), known.tokens
-    count = int((~np.isnan(errors)).sum())
+    count = int((~np.isnan(known.errors[int(pairs.problem[row])])).sum())
     return BeginsAtToken(int(tokens.request[first]), int(tokens.position[first]), len(apart), count)

@@ -45,7 +45,7 @@ class _Ways:
         self._readers: dict[int, list[int]] = defaultdict(list)
         self._read_as: dict[int, list[int]] = defaultdict(list)  # the values at which it is read
         for (producer, consumer), value in _edges(flow).items():
-            if {consumer, producer} <= orders and producer < consumer:
+            if producer in orders and consumer in orders and producer < consumer:
                 self._read[consumer].append(producer)
                 self._readers[producer].append(consumer)
                 self._read_as[producer].append(value)

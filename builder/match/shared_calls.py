@@ -11,6 +11,9 @@ if TYPE_CHECKING:  # a diagnosis is read without them
 # have a partner. Of the samples, sound pairs share 81 % or more (recomputation, a renamed MLP) and
 # ports whose layers have other names 30 % or less; between them the value is free.
 ENOUGH_SHARED = 0.6
+# Of modules alone: of a version with a renamed part most still have their names (72 % of a sample
+# with another MLP), of a port none but the outermost (0.4 % of a GPT under other names).
+_ENOUGH_MODULES = 0.5
 
 
 def share(matched: int, *alone: int) -> float | None:
@@ -24,8 +27,26 @@ def share(matched: int, *alone: int) -> float | None:
 
 
 def are_versions(matching: Matching) -> bool:
-    """Whether two runs share enough to be compared call by call."""
+    """Whether two runs share enough calls and modules to be compared call by call.
+
+    The calls of an optimizer are many, and the same whatever they update.
+    """
     matched = len(matching.partner) // 2 - 1
     sizes = (len(tree.in_order) - 1 for tree in (matching.problem, matching.benchmark))
     shared = share(matched, *(size - matched for size in sizes))
+    modules = _share_of_modules(matching)
+    if modules is not None and modules < _ENOUGH_MODULES:
+        return False
     return shared is None or shared >= ENOUGH_SHARED
+
+
+def _share_of_modules(matching: Matching) -> float | None:
+    """The share of modules that have a partner; None where a run recorded none."""
+    sides = [
+        [node for node in tree.in_order if node.kind == "module"]
+        for tree in (matching.problem, matching.benchmark)
+    ]
+    if not all(sides):
+        return None
+    matched = sum(node in matching.partner for node in sides[0])
+    return share(matched, *(len(side) - matched for side in sides))

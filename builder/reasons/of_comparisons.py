@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from typing import Literal, TypeAlias, Union
 
 from builder.reasons.fact import ComparisonFact, MsprobeFact, PairingFact, Side
 
@@ -67,6 +67,20 @@ class Ties(ComparisonFact, frozen=True):
     count: int
 
 
+class Amplifies(ComparisonFact, frozen=True):
+    """A call that chooses between numbers which lie nearer than the runs are apart, of `count`.
+
+    In `rows` of `of` rows it chose otherwise; `margin` and `apart` are as of `AmplifiedAt`.
+    """
+
+    name: str
+    margin: float
+    apart: float
+    rows: int
+    of: int
+    count: int
+
+
 class NumberTaken(ComparisonFact, frozen=True):
     """A folder has the number of another one."""
 
@@ -92,6 +106,12 @@ class NotMerged(ComparisonFact, frozen=True):
     """Compared rank by rank."""
 
     why: str
+
+
+class MergedByName(ComparisonFact, frozen=True):
+    """Joined ranks that share so few of their calls by name that they may be of two programs."""
+
+    shared: float
 
 
 class MergedLittle(ComparisonFact, frozen=True):
@@ -128,6 +148,53 @@ class TwoFrameworks(ComparisonFact, frozen=True):
 
     problem: str
     benchmark: str
+
+
+# How sure a kind of pair is; `told` where a person has said it.
+KindSure: TypeAlias = Literal["certain", "likely", "possible", "told"]
+
+
+class OneProgram(ComparisonFact, frozen=True):
+    """The runs are of one program: of their calls so many pair by name, as a share."""
+
+    sure: KindSure
+    shared: float
+
+
+class TwoVersions(ComparisonFact, frozen=True):
+    """The runs are of two versions of one program: `alone` nodes of both have no partner."""
+
+    sure: KindSure
+    shared: float
+    alone: int
+
+
+class TwoPrograms(ComparisonFact, frozen=True):
+    """The runs are of two programs of one model; of so many `weights` as many are `found`.
+
+    `shared` is the share of calls that pair by name.
+    """
+
+    sure: KindSure
+    shared: float | None
+    found: int
+    weights: int
+
+
+class SameTokens(ComparisonFact, frozen=True):
+    """The runs compute the same tokens with one model's weights, laid out in unlike ways."""
+
+    sure: KindSure
+    tokens: int
+    requests: int
+    found: int
+    weights: int
+
+
+class UnknownKind(ComparisonFact, frozen=True):
+    """The runs share too little for any kind to be told."""
+
+    shared: float | None
 
 
 class TwoImplementations(ComparisonFact, frozen=True):
@@ -226,15 +293,22 @@ ComparisonReason: TypeAlias = Union[  # noqa: UP007 - a line each
     RatedError,
     UntoldChoices,
     Ties,
+    Amplifies,
     NumberTaken,
     PlacedByNames,
     Merged,
     NotMerged,
+    MergedByName,
     MergedLittle,
     MergedValues,
     OnlyIn,
     NothingComparable,
     TwoFrameworks,
+    OneProgram,
+    TwoVersions,
+    TwoPrograms,
+    SameTokens,
+    UnknownKind,
     TwoImplementations,
     TokensAligned,
     RulesUnfit,

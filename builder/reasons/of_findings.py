@@ -86,6 +86,20 @@ class BeginsAtToken(FindingFact, frozen=True):
     of: int
 
 
+class AmplifiedAt(FindingFact, frozen=True):
+    """A call behind it that chose otherwise in `rows` of `of` rows of what it ranks.
+
+    The benchmark's numbers of the two choices are `margin` apart, and `apart` is by how much they
+    moved against each other in the problem: no less.
+    """
+
+    name: str
+    margin: float
+    apart: float
+    rows: int
+    of: int
+
+
 class ExtraCalls(FindingFact, frozen=True):
     """Calls that the problem run alone makes."""
 
@@ -401,6 +415,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     ElementsMoved,
     Explained,
     BeginsAtToken,
+    AmplifiedAt,
     ExtraCalls,
     MissingCalls,
     ExtraReplaced,

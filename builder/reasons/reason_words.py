@@ -1,23 +1,16 @@
 """The sentences of all reasons, English and Chinese side by side; nothing else words a reason.
 
 `builder.reasons.sentences` says them, and `make messages` writes them for the page. What stands in
-braces is a field of the reason, or a phrase below; behind the colon stands how a number is shown:
-`short` with three digits, `score` with two behind the point, `percent`, `apart` (in percent, from
-ten times on in times the benchmark), `side` as the name of a run.
+braces is a field of the reason, or a phrase of `phrase_words`; behind the colon stands how a number
+is shown: `short` with three digits, `score` with two behind the point, `percent`, `apart` (in
+percent, from ten times on in times the benchmark), `side` as the name of a run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-
-class Words(NamedTuple):
-    """One sentence or phrase in both languages."""
-
-    en: str
-    zh: str
-
+from builder.reasons.phrase_words import Words
 
 # By code; `code_of` where the number is of that (see `ErrorOf`).
 SENTENCES: Mapping[str, Words] = {
@@ -90,6 +83,12 @@ SENTENCES: Mapping[str, Words] = {
     "begins_at_token": Words(
         "first at request {request}, position {position}; {apart} of {of} tokens are apart",
         "最先出现在请求 {request} 的位置 {position}；{of} 个 token 中有 {apart} 个不同",
+    ),
+    "amplified_at": Words(
+        "{name} amplifies it: in {rows} of {of} rows it chooses otherwise between numbers that "
+        "are {margin:short} apart in the benchmark and moved by {apart:short}",
+        "{name} 将其放大：{of} 行中有 {rows} 行作出了不同选择，所选两数在标杆中相差 "
+        "{margin:short}，而两次运行间的相对变化为 {apart:short}",
     ),
     "introduced_inside": Words(
         "its inputs agree; inside it {value} of {reader} is the first value compared that does not "
@@ -347,6 +346,31 @@ SENTENCES: Mapping[str, Words] = {
         "{problem} 与 {benchmark} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比"
         "较",
     ),
+    "one_program": Words(
+        "one program ({sure}): {shared:percent} of the calls pair by name",
+        "同一程序（{sure}）：{shared:percent} 的调用按名称配对",
+    ),
+    "two_versions": Words(
+        "two versions of one program ({sure}): {shared:percent} of the calls pair by name, "
+        "{alone} nodes have no partner",
+        "同一程序的两个版本（{sure}）：{shared:percent} 的调用按名称配对，{alone} 个节点没有对应",
+    ),
+    "two_programs": Words(
+        "two programs of one model ({sure}): {shared:percent} of the calls pair by name, and "
+        "{found} of {weights} weights by value",
+        "同一模型的两个程序（{sure}）：{shared:percent} 的调用按名称配对，{found}/{weights} 个权重"
+        "按数值配对",
+    ),
+    "same_tokens": Words(
+        "two programs of one model over the same tokens ({sure}): {found} of {weights} weights "
+        "pair by value, {tokens} tokens of {requests} requests by what both are fed",
+        "同一模型的两个程序处理相同的 token（{sure}）：{found}/{weights} 个权重按数值配对，"
+        "{requests} 个请求的 {tokens} 个 token 按输入配对",
+    ),
+    "unknown_kind": Words(
+        "no kind told: {shared:percent} of the calls pair by name",
+        "无法判断关系：{shared:percent} 的调用按名称配对",
+    ),
     "two_implementations": Words(
         "two programs of one model: {found} of {weights} weights are found in the other run by "
         "their values ({fused} of them fused or in parts), {modules} modules correspond and are "
@@ -456,6 +480,14 @@ SENTENCES: Mapping[str, Words] = {
         "{name}（共 {count} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由"
         "此取出的值不同，但不算问题",
     ),
+    "amplifies": Words(
+        "{name} (of {count} such calls) is a place of amplification and no cause: in {rows} of "
+        "{of} rows it chooses otherwise between numbers that are {margin:short} apart in the "
+        "benchmark and moved by {apart:short}; what follows tells nothing of its own",
+        "{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出了不同选"
+        "择，所选两数在标杆中相差 {margin:short}，而两次运行间的相对变化为 {apart:short}；由此得出"
+        "的差异本身不说明问题",
+    ),
     "number_taken": Words(
         "{name} of the {side:side} side has the number of another folder beside it, and is shown "
         "as {number}",
@@ -474,6 +506,13 @@ SENTENCES: Mapping[str, Words] = {
     "not_merged": Words(
         "compared rank by rank, not as one logical run: {why}",
         "按卡逐一比较，未合并为一次逻辑运行：{why}",
+    ),
+    "merged_by_name": Words(
+        "the ranks were joined, and joined ranks pair by name alone: {shared:percent} of the calls "
+        "do. Two programs of one model are not compared by their weights so; record the run with "
+        "one process, or say with -lm which layers correspond",
+        "各卡已合并，合并后只按名称配对：{shared:percent} 的调用能够配对。此时同一模型的两个程序"
+        "不会按权重比较；请以单进程采集该次运行，或用 -lm 指定对应的层",
     ),
     "merged_little": Words(
         "fewer than half of the values could be compared: {compared} of {total}",
@@ -529,47 +568,4 @@ SENTENCES: Mapping[str, Words] = {
         "the file says something that this version does not know: {text}",
         "文件中有此版本不认识的内容：{text}",
     ),
-}
-
-# What sentences are put together of; `aside` is why a value was set aside, in the builder's words.
-PHRASES: Mapping[str, Words] = {
-    "comma": Words(", ", "、"),
-    "attribute.value": Words("value", "数值"),
-    "attribute.shape": Words("shape", "形状"),
-    "none": Words("none", "无"),
-    "oneRank": Words("one rank", "单张卡"),
-    "notGiven": Words("not given", "未给出"),
-    "untold": Words("NaN or Inf", "NaN 或 Inf"),
-    "at": Words("{axis} {at} of {size}", "{axis} {at}（共 {size}）"),
-    "more": Words("; and {more} more", "；另有 {more} 个"),
-    "there": Words("; there: {name}", "；在该处名为 {name}"),
-    "valueOf": Words("{value} of {at}", "{at} 的 {value}"),
-    "before.nothing": Words(", and nothing before it explains that", "，此前没有任何差异能解释它"),
-    "before.hardly": Words(
-        ", and what differs before it explains less than 1 % of that",
-        "，此前的差异只能解释其中不到 1%",
-    ),
-    "before.share": Words(
-        ", and what differs before it explains {share:percent} of that",
-        "，此前的差异能解释其中的 {share:percent}",
-    ),
-    "perhaps.maker": Words(
-        "perhaps {maker}, which runs right before and left no values; if not, another call that "
-        "is not recorded, or other data",
-        "可能由紧邻其前、未留下数值的 {maker} 产生；若不是，则由其他未记录的调用产生，或两次运行的"
-        "数据不同",
-    ),
-    "perhaps.unknown": Words(
-        "other data, or something else that is made unrecorded, as masks and indices often are",
-        "可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
-    ),
-    "aside.rewritten": Words("inside what the layout rewrites", "位于布局改写的部分之内"),
-    "aside.missing": Words("parts are missing", "缺少分片"),
-    "aside.local": Words("local, as the layout file says", "按布局文件为本地值"),
-    "aside.sizes": Words("sizes and groups of the layout", "布局本身的大小与通信组"),
-    "aside.padding": Words("padding of the vocabulary", "词表填充"),
-    "aside.own": Words("each rank's own choice", "各卡自己的选择"),
-    "aside.shapes": Words("its shapes fit no layout", "形状不符合任何布局"),
-    "side.problem": Words("problem", "问题侧"),
-    "side.benchmark": Words("benchmark", "标杆侧"),
 }

@@ -14,7 +14,8 @@ from builder.claim_words import Language
 from builder.reasons.fact import Fact
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
-from builder.reasons.reason_words import PHRASES, SENTENCES
+from builder.reasons.phrase_words import PHRASES
+from builder.reasons.reason_words import SENTENCES
 
 # From ten times on nobody reads percent.
 _TIMES = 10.0
@@ -93,6 +94,8 @@ def _facts(reason: Fact, language: Language) -> dict[str, object]:
         facts["perhaps"] = _perhaps(reason, language)
     if isinstance(reason, AttributeDiffers) and f"attribute.{reason.attribute}" in PHRASES:
         facts["attribute"] = _phrase(f"attribute.{reason.attribute}", language)
+    if "sure" in facts:
+        facts["sure"] = _phrase(f"sure.{facts['sure']}", language)
     if facts.get("at", UNSET) is not UNSET:
         facts["value"] = _phrase("valueOf", language, value=facts["value"], at=facts["at"])
     if language != "en":
@@ -107,6 +110,7 @@ def _facts(reason: Fact, language: Language) -> dict[str, object]:
 _ABSENT = {
     **dict.fromkeys(("error", "ratio", "cosine", "factor"), "untold"),
     **dict.fromkeys(("problem", "benchmark"), "notGiven"),
+    "shared": "notCounted",
 }
 
 

@@ -69,7 +69,8 @@ class FirstOutput(msgspec.Struct, frozen=True, gc=False):
 class Summary(msgspec.Struct, frozen=True):
     """What a database says about itself as a whole.
 
-    `evidence` is what was compared in its pairs, and what was not; null where nobody kept it.
+    `evidence` is what was compared in its pairs, and what was not, `kind` which kind of pair the
+    runs are; both null where nobody kept it.
     """
 
     task: Task
@@ -82,6 +83,7 @@ class Summary(msgspec.Struct, frozen=True):
     summary: list[Reason]
     pairs: list[Pair]
     evidence: Evidence | None
+    kind: Reason | None
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):

@@ -128,10 +128,10 @@ class Suspect:
 class Diagnosis:
     """All suspects in order, the first to look at first, and what the comparison covered.
 
-    `evidence` is what was compared and what was not, None in files of earlier releases, `state`
-    what the graphs tell besides, `notes` what `summary` words. Where `refusal` has a text, the runs
-    share too few calls for a beginning to be `named`. `extent` tells how far apart runs are that
-    agree; None where something diverges.
+    `kind` says which kind of pair the runs are, `evidence` what was compared and what was not, both
+    None in files of earlier releases, `state` what the graphs tell besides, `notes` what `summary`
+    words. Where `refusal` has a text, the runs share too few calls for a beginning to be `named`.
+    `extent` tells how far apart runs are that agree; None where something diverges.
     """
 
     database: Path
@@ -150,6 +150,7 @@ class Diagnosis:
     notes: tuple[Reason, ...] = ()
     values: dict[str, object] | None = None
     extent: Extent | None = None
+    kind: Reason | None = None
 
     @property
     def claim(self) -> Claim:
@@ -184,6 +185,7 @@ class Diagnosis:
                 "failed": self.failed,
                 **({} if self.values is None else {"values": self.values}),
             },
+            "kind": None if self.kind is None else _kind_facts(self.kind),
             "refusal": self.refusal,
             "claim": claim_facts(self.claim),
             "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
@@ -273,9 +275,15 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         values=parse_json(meta["values"]) if "values" in meta else None,
         comparable=not any(isinstance(reason, NothingComparable) for reason in summary),
         evidence=stored_evidence(meta.get("evidence")),
+        kind=next(iter(decode(meta.get("kind"))), None),
         state=_state(graphs, lost),
         extent=extent_of(connection, summary) if max(worst, default=1.0) <= threshold else None,
     )
+
+
+def _kind_facts(kind: Reason) -> dict[str, object]:
+    """Which kind of pair the runs are, as JSON has it: its facts, and the sentence."""
+    return {**msgspec.to_builtins(kind), "sentence": sentence(kind)}
 
 
 def _lost(path: Path, graphs: list[sqlite3.Row]) -> list[dict[str, int | str]]:

@@ -25,6 +25,8 @@ __all__ = [
     "record",
     "shard",
     "stack",
+    "token_cell",
+    "token_line",
     "value",
     "weight",
 ]
@@ -71,6 +73,8 @@ def _table(spec: TableSpec) -> Table:
     layout,
     shard,
     weight,
+    token_cell,
+    token_line,
 ) = (_table(spec) for spec in TABLES)
 
 

@@ -138,6 +138,7 @@ class StoredFile:
             summary=decode(meta.get("summary")),
             pairs=[pair_of(rows, changes) for rows in self.pairs.values()],
             evidence=stored_evidence(meta.get("evidence")),
+            kind=next(iter(decode(meta.get("kind"))), None),
         )
 
     @cached_property

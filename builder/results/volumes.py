@@ -18,9 +18,10 @@ from pathlib import Path
 from builder.errors import DatabaseError
 from builder.results.opening import check_length, connect
 from builder.write.result_writer import volumes_of
-from builder.write.tables import IDS, VOLUME, WEIGHT
+from builder.write.tables import IDS, TOKEN_CELL, TOKEN_LINE, VOLUME, WEIGHT
 
 _AGAIN = "copy it beside the index, or join again"
+_YOUNGER = {WEIGHT.name, TOKEN_CELL.name, TOKEN_LINE.name}  # than the first volumes
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ def _look_into(connection: sqlite3.Connection, volume: Volume) -> None:
     check_length(volume.path, connection, "volume")
     named = ["part", *(name for name in IDS if name != "graph")]
     there = [name for name in named if _has_table(connection, "volume", name)]
-    # Files of earlier releases lack the weights, and have all else.
-    if set(named) - {WEIGHT.name} - set(there):
+    # Files of earlier releases lack the weights and tokens, and have all else.
+    if set(named) - _YOUNGER - set(there):
         raise DatabaseError(f"{volume.path}: has not the tables of a volume", _AGAIN)
     label = connection.execute("SELECT plan, unit FROM volume.part").fetchone()
     if label != (volume.plan, volume.unit):

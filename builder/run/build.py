@@ -37,6 +37,7 @@ from builder.work.outcome import (
     decided_ties,
     ends_facts,
     evidence_of,
+    kind_facts,
     notes_on,
     rated_errors,
     whole_evidence,
@@ -161,7 +162,7 @@ def put_together(
         facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)
         if request.is_comparison:
             facts["evidence"] = msgspec.json.encode(evidence_of(outcomes)).decode()
-        facts |= ends_facts(outcomes)
+        facts |= ends_facts(outcomes) | kind_facts(outcomes)
         _write_whole(database, findings, links, facts)
         database.add_indexes()
         findings = with_reaches(database, findings)

@@ -67,6 +67,8 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
         if not options.step_map and options.same is None:
             plan = with_steps_beside(plan, problem, benchmark)
         return replace(plan, notes=(*plan.notes, *_why_in_pairs(problem, benchmark, merging)))
+    if options.same == "model":
+        raise weights_in_shares(problem.path, benchmark.path)
     if options.rank_map:
         raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")
     try:
@@ -77,6 +79,15 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
             raise
         plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
         return replace(plan, notes=(*plan.notes, NotMerged(error.message)))
+
+
+def weights_in_shares(problem: Path, benchmark: Path) -> InputError:
+    """Why two programs are not compared by their weights where ranks are joined."""
+    return InputError(
+        f"{problem} and {benchmark}: the weights of ranks that are joined lie in shares, which are "
+        "not held against those of another program",
+        "record both with one process, or say with -lm which layers correspond",
+    )
 
 
 def _why_in_pairs(

@@ -10,9 +10,9 @@ from typing import Literal
 from builder.compare.score import THRESHOLD, Tolerance
 from builder.ranks.merge_options import MergeOptions
 
-# What two runs have in common: all of a program; but a model that two programs compute; or that and
-# the tokens, in other forward passes.
-Same = Literal["program", "model", "tokens"]
+# What two runs have in common: all of a program; most of it, as two versions have; but a model that
+# two programs compute; or that and the tokens, in other forward passes.
+Same = Literal["program", "versions", "model", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+import msgspec
+
 from builder.claim import NO_EVIDENCE, Claim, Counted, Evidence, claim, together
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
@@ -12,6 +14,7 @@ from builder.diagnosis.end_results import MOST, NONE_APART, EndsApart
 from builder.finding_certainty import Basis
 from builder.flow.weights import WeightPrints
 from builder.reasons import (
+    Amplifies,
     FilesBroken,
     Heals,
     RatedError,
@@ -19,6 +22,7 @@ from builder.reasons import (
     RulesUnfit,
     Ties,
     UntoldChoices,
+    encode,
 )
 
 
@@ -101,11 +105,13 @@ class PairOutcome:
     first of them;
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two, `unlike_programs` what two programs of one model are paired by,
-    `tokens` which tokens both computed, where those of all steps were joined;
+    `tokens` which tokens both computed, where those of all steps were joined, `kind` which kind of
+    pair it is, `by_name` that joined ranks may be of two programs;
     `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked, `untold` of those in which nothing tells
-    whether it did; `sightings` are nodes that show what a
+    whether it did; `amplified` are those whose margin is inside the difference, `unjudged` modules
+    with such ones behind which nothing was judged; `sightings` are nodes that show what a
     finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
     of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
     parameters that differ by more than rounding, whatever findings there are; `late` and
@@ -130,10 +136,14 @@ class PairOutcome:
     frameworks: Reason | None = None
     unlike_programs: Reason | None = None
     tokens: Reason | None = None
+    kind: Reason | None = None
+    by_name: Reason | None = None
     unfit: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
+    amplified: tuple[Reason, ...] = ()
+    unjudged: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
@@ -161,7 +171,13 @@ def evidence_of(outcomes: Iterable[PairOutcome]) -> Evidence:
     done = [outcome for outcome in outcomes if outcome.error is None]
     aside = Counted("set_aside", sum(sum(o.set_aside.values()) for o in done))
     untold = [Counted("untold", len(o.untold), o.untold[0]) for o in done if o.untold]
-    return together(o.evidence for o in done).with_gaps(aside).with_differences(*untold)
+    unjudged = [Counted("amplified", len(o.unjudged), o.unjudged[0]) for o in done if o.unjudged]
+    return (
+        together(o.evidence for o in done)
+        .with_gaps(aside)
+        .with_differences(*untold)
+        .with_differences(*unjudged)
+    )
 
 
 def whole_evidence(outcomes: Sequence[PairOutcome], missing: Iterable[tuple[int, int]]) -> Evidence:
@@ -193,6 +209,9 @@ def decided_ties(outcomes: Sequence[PairOutcome]) -> list[Reason]:
     untold = [name for outcome in outcomes for name in outcome.untold]
     if untold:
         said.append(UntoldChoices(untold[0], len(untold)))
+    places = [r for o in outcomes for r in o.amplified if isinstance(r, Amplifies)]
+    if places:
+        said.append(msgspec.structs.replace(places[0], count=len(places)))
     return said
 
 
@@ -211,7 +230,16 @@ def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
 
 def _is_explained(outcome: PairOutcome) -> bool:
     ours, theirs = outcome.precision or ("", "")
-    return ours != theirs or bool(outcome.ties or outcome.untold)
+    return ours != theirs or bool(outcome.ties or outcome.untold or outcome.amplified)
+
+
+def kind_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:
+    """What the file says of the kind of pair, as `kind` of its `meta`: that of the first compared.
+
+    Nothing where none was compared.
+    """
+    told = next((outcome.kind for outcome in outcomes if outcome.kind is not None), None)
+    return {} if told is None else {"kind": encode([told]) or "[]"}
 
 
 def ends_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:
@@ -253,6 +281,7 @@ def _unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
             outcome.frameworks,
             outcome.unlike_programs,
             outcome.tokens,
+            outcome.by_name,
             outcome.unlike,
         ):
             if reason is not None and reason not in said:

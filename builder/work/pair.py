@@ -11,6 +11,7 @@ from builder.compare.modes import mode_of
 from builder.compare.rounding import MovedTokens
 from builder.diagnosis.blame import Walked, flows_of, walk, walk_by_scores
 from builder.diagnosis.by_interfaces import walk_by_interfaces
+from builder.diagnosis.choice_margins import ChoiceMargin, choice_margins, say_amplified
 from builder.diagnosis.first_tokens import say_first_tokens
 from builder.diagnosis.framework_defaults import name_defaults
 from builder.dump.matrices import Matrices, multiply
@@ -38,10 +39,12 @@ from builder.match.sequences.forwards import passes_of
 from builder.match.sequences.token_matching import AlignedRuns, match_tokens
 from builder.match.shared_calls import are_versions
 from builder.match.tree import Tree, build_tree
-from builder.reasons import TokensAligned, TwoImplementations
+from builder.reasons import Reason, TokensAligned, TwoImplementations
 from builder.work.layout_findings import with_layout_findings
+from builder.work.merge_plan import weights_in_shares
 from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
+from builder.work.pair_kind import kind_of, shared_by_name
 from builder.work.phases import enter
 from builder.work.plan import PairPlan
 
@@ -65,6 +68,7 @@ class ComparedPair:
     unlike_programs: TwoImplementations | None = None
     tokens: TokensAligned | None = None
     weights: Sequence[WeightPair] = ()
+    kind: Reason | None = None
 
     @property
     def trees(self) -> list[Tree]:
@@ -121,15 +125,30 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     """Where it begins; by scores in a merged run, whose joined values no gain was measured on."""
     comparison, merged = pair.comparison, pair.merged
     assert comparison is not None
+    margins = choice_margins(comparison)
     if comparison.matching.across_implementations:
-        walked = walk_by_interfaces(comparison, threshold, pair.flows)
+        walked = walk_by_interfaces(comparison, threshold, pair.flows, margins)
         say_first_tokens(comparison, walked.findings)
     elif merged is None:
         walked = walk(comparison, threshold, pair.flows)
     else:
         walked = walk_by_scores(comparison, threshold, pair.flows)
+    walked = _with_margins(walked, margins)
     name_defaults(comparison.matching, walked.findings)
     return walked if merged is None else with_layout_findings(walked, comparison, merged)
+
+
+def _with_margins(walked: Walked, margins: Sequence[ChoiceMargin]) -> Walked:
+    """What was chosen otherwise because the numbers lie nearer than the runs are apart is told."""
+    say_amplified(walked.findings, margins)
+    inside = tuple(each for each in margins if each.is_inside)
+    told = {each.node for each in inside}
+    return replace(
+        walked,
+        amplified=inside,
+        ties=tuple(node for node in walked.ties if node not in told),
+        untold=tuple(node for node in walked.untold if node not in told),
+    )
 
 
 def with_flows(pair: ComparedPair) -> ComparedPair:
@@ -141,6 +160,9 @@ def with_flows(pair: ComparedPair) -> ComparedPair:
 
 def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
+    assert plan.benchmark is not None
+    if rules.weights:
+        raise weights_in_shares(plan.problem, plan.benchmark)
     enter("reading")
     cores = instructions.cores
     merged = match_merged(plan, options, rules.at(plan.step, plan.rank), cores)
@@ -158,6 +180,7 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         ),
         overflow=(overflow_levels(problem), overflow_levels(benchmark)),
         merged=merged,
+        kind=kind_of(merged.matching, shared_by_name(merged.matching), None, None, options.same),
     )
 
 
@@ -209,6 +232,9 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         unlike_programs=matched.unlike_programs,
         tokens=matched.tokens,
         weights=matched.weights,
+        kind=kind_of(
+            matching, matched.by_name, matched.unlike_programs, matched.tokens, options.same
+        ),
     )
 
 
@@ -220,6 +246,7 @@ class _Matched:
     unlike_programs: TwoImplementations | None = None
     tokens: TokensAligned | None = None
     weights: Sequence[WeightPair] = ()
+    by_name: tuple[float | None, int] = (None, 0)
 
 
 def _matched(
@@ -230,10 +257,11 @@ def _matched(
         programs = aligned.correspondence
         return _Matched(programs.matching, programs.said(), aligned.said, programs.weights)
     matching = match_trees(*trees, rules)
+    by_name = shared_by_name(matching)
     found = _programs(matching, rules, instructions)
     if found is None:
-        return _Matched(matching)
-    return _Matched(found.matching, found.said(), weights=found.weights)
+        return _Matched(matching, by_name=by_name)
+    return _Matched(found.matching, found.said(), weights=found.weights, by_name=by_name)
 
 
 def _aligned(
@@ -267,7 +295,7 @@ def _programs(
 ) -> Correspondence | None:
     """How two programs of one model correspond, where names say too little or a user says so."""
     options = instructions.options
-    if options.same == "program" or _is_told(options, instructions):
+    if options.same in ("program", "versions") or _is_told(options, instructions):
         return None
     is_asked = options.same is not None or bool(rules.weights)
     if not is_asked and are_versions(matching) and not are_unlike_calls(matching):

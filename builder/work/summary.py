@@ -14,6 +14,7 @@ from builder.compare.modes import Unlike, mode_of, unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.change_kinds import Sighting, kinds_of
+from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.end_results import EndsApart, ends_apart
 from builder.diagnosis.finding import Finding
@@ -32,7 +33,15 @@ from builder.match.nodes import Matching, MatchRules
 from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
-from builder.reasons import AttributeDiffers, TwoFrameworks, UnlikeAttributes, UnlikeNames
+from builder.reasons import (
+    Amplifies,
+    AttributeDiffers,
+    MergedByName,
+    TwoFrameworks,
+    UnknownKind,
+    UnlikeAttributes,
+    UnlikeNames,
+)
 from builder.work.evidence import pair_evidence
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
@@ -78,7 +87,9 @@ def outcome_of(
     nodes = problem.tree.in_order
     rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
     wrong = sorted(n for n in rated if not _is_of_other_kernel(nodes[n], result.judgements[n]))
-    told_otherwise = comparison.precision[0] != comparison.precision[1] or result.walked.ties
+    told_otherwise = comparison.precision[0] != comparison.precision[1] or bool(
+        result.walked.ties or result.walked.amplified
+    )
     first = nodes[wrong[0]].name if wrong else ""
     rated_error = Counted("rated", 0 if told_otherwise else len(wrong), first)
     is_parallel = _are_parallel(merged, problem, benchmark)
@@ -99,10 +110,14 @@ def outcome_of(
         frameworks=_two_frameworks(comparison.matching),
         unlike_programs=result.pair.unlike_programs,
         tokens=result.pair.tokens,
+        kind=result.pair.kind,
+        by_name=_by_name_alone(result.pair),
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
         broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
         untold=tuple(node.name for node in result.walked.untold),
+        amplified=tuple(map(_amplifies, result.walked.amplified)),
+        unjudged=tuple(node.name for node in result.walked.unjudged),
         gradients_agree=_gradients_agree(comparison, is_parallel=is_parallel),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
@@ -129,6 +144,18 @@ def outcome_of(
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(merged),
     )
+
+
+def _by_name_alone(pair: ComparedPair) -> MergedByName | None:
+    """That joined ranks may be of two programs, which only names pair."""
+    kind = pair.kind
+    if pair.merged is None or not isinstance(kind, UnknownKind) or kind.shared is None:
+        return None
+    return MergedByName(kind.shared)
+
+
+def _amplifies(each: ChoiceMargin) -> Amplifies:
+    return Amplifies(each.node.name, each.margin, each.apart, each.rows, each.of, 1)
 
 
 def _told_ends(ends: EndsApart, threshold: float) -> Counted:

@@ -19,7 +19,8 @@ from builder.write.node_rows import checked_columns, judged_columns, node_column
 from builder.write.placement import Placed
 from builder.write.result_writer import Database, insert_columns, insert_record, insert_rows
 from builder.write.shard_rows import Row, layout_rows, paired, shard_rows
-from builder.write.tables import LAYOUT, SHARD, WEIGHT
+from builder.write.tables import LAYOUT, SHARD, TOKEN_CELL, TOKEN_LINE, WEIGHT
+from builder.write.token_rows import token_cell_rows, token_line_rows
 from builder.write.weight_rows import weight_rows
 
 
@@ -41,12 +42,15 @@ def store(
         full, sparse = full | more, sparse | more_sparse
     layouts, shards = _of_ranks(result, problem, benchmark, options)
     weights = list(weight_rows(pair.weights, problem))
+    cells, lines = _of_tokens(result, problem)
     early.finish()
     with database.transaction() as connection:
         insert_columns(connection, "node", full, sparse)
         insert_rows(connection, "layout", LAYOUT.columns, layouts)
         insert_rows(connection, "shard", SHARD.columns, shards)
         insert_rows(connection, "weight", WEIGHT.columns, weights)
+        insert_rows(connection, "token_cell", TOKEN_CELL.columns, cells)
+        insert_rows(connection, "token_line", TOKEN_LINE.columns, lines)
         # What makes the nodes and values part of a graph comes last.
         _insert_graphs(connection, result, problem, benchmark, options)
     return outcome_of(result, problem, benchmark, instructions)
@@ -63,6 +67,15 @@ def _of_ranks(
     pairs = paired(comparison)
     shards = shard_rows(result, merged, pairs, bases, options.threshold)
     return list(layout_rows(merged, pairs, bases)), list(shards)
+
+
+def _of_tokens(result: PairResult, problem: Placed) -> tuple[list[Row], list[Row]]:
+    """The cells and lines over tokens; nothing where these were not aligned."""
+    comparison = result.pair.comparison
+    if comparison is None:
+        return [], []
+    cells = token_cell_rows(comparison.matching.token_errors, problem.graph)
+    return list(cells), list(token_line_rows(comparison, problem))
 
 
 def store_failure(database: Database, plan: PairPlan, error: str) -> PairOutcome:

@@ -241,6 +241,36 @@ WEIGHT = TableSpec(
     ),
 )
 
+# The cells of the lines over tokens of one graph: tokens that both runs computed, by request and
+# position, a cell for each or for some behind one another.
+TOKEN_CELL = TableSpec(
+    "token_cell",
+    (
+        "graph INTEGER NOT NULL",  # the problem's
+        "cell INTEGER NOT NULL",  # from 0
+        "request INTEGER NOT NULL",  # of its first token
+        "position INTEGER NOT NULL",
+        "last_request INTEGER NOT NULL",
+        "last_position INTEGER NOT NULL",
+        "tokens INTEGER NOT NULL",
+    ),
+)
+
+# How far apart a value is at each token.
+TOKEN_LINE = TableSpec(
+    "token_line",
+    (
+        "value INTEGER PRIMARY KEY",  # the problem's record
+        "node INTEGER NOT NULL",
+        "graph INTEGER NOT NULL",
+        "scores BLOB NOT NULL",  # a byte a cell: 0 … 254 is the worst score 0 … 1; 255: no numbers
+        "request INTEGER",  # the first token that is apart, in the order in which it was computed
+        "position INTEGER",  # null where none is
+        "apart INTEGER NOT NULL",  # tokens that are
+        "tokens INTEGER NOT NULL",  # of so many with numbers
+    ),
+)
+
 TABLES = (
     META,
     GRAPH,
@@ -255,6 +285,8 @@ TABLES = (
     LAYOUT,
     SHARD,
     WEIGHT,
+    TOKEN_CELL,
+    TOKEN_LINE,
 )
 
 # Of an index alone: the files beside it that have the nodes and values of its graphs.
@@ -287,10 +319,12 @@ IDS: dict[str, dict[str, str]] = {
     "layout": {"value": "record"},
     "shard": {"value": "record"},
     "weight": {"graph": "graph", "node": "node"},
+    "token_cell": {"graph": "graph"},
+    "token_line": {"value": "record", "node": "node", "graph": "graph"},
 }
 
 # What files of this version may lack because they are older; readers find it empty there.
-LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD, WEIGHT)
+LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD, WEIGHT, TOKEN_CELL, TOKEN_LINE)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten", "let_pass"),
     "finding": ("places", "perhaps", "divergent", "certainty"),
@@ -322,4 +356,6 @@ INDEXES = (
     "CREATE INDEX layout_value ON layout (value)",
     "CREATE INDEX shard_value ON shard (value)",
     "CREATE INDEX weight_graph ON weight (graph)",
+    "CREATE INDEX token_cell_graph ON token_cell (graph, cell)",
+    "CREATE INDEX token_line_node ON token_line (node)",
 )

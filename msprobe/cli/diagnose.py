@@ -156,11 +156,15 @@ def _exit_code(diagnosis: Diagnosis, fail_above: float | None) -> Exit:
 
 def report(diagnosis: Diagnosis, top: int) -> list[str]:
     """The diagnosis in lines of text, with `top` findings."""
+    from builder.reasons import sentence
+
     lines = [
         f"{diagnosis.database}: {diagnosis.pairs} pairs compared by {diagnosis.task}, "
         f"{diagnosis.matched} nodes matched, {diagnosis.unmatched_problem} only in the problem "
         f"run, {diagnosis.unmatched_benchmark} only in the benchmark run"
     ]
+    if diagnosis.kind is not None:
+        lines.append(f"kind: {sentence(diagnosis.kind)}")
     lines += [f"note: {line}" for line in diagnosis.summary]
     lines += [
         f"failed: step {pair['step']} rank {pair['rank']}: {pair['error']}"

@@ -6,6 +6,7 @@ import msgspec
 
 from builder.results.records import Across, Children, NodeDetails, NodeFlow, NodePath
 from builder.results.shards import NodeShards, node_shards
+from builder.results.token_lines import NodeTokens, node_tokens
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.messages import NodeTable
 from tb_graph_ascend.server.node_table import (
@@ -69,5 +70,10 @@ def resource(place: Workplace) -> Resource:
     def shards(db: str, node: int) -> NodeShards:
         """What each rank holds of the values that were joined for a node and its partner."""
         return node_shards(place.open(db).database, node)
+
+    @routes.route("/databases/<db>/nodes/<int:node>/tokens", answer=NodeTokens)
+    def tokens(db: str, node: int) -> NodeTokens:
+        """How far apart each token is in the values of a node."""
+        return node_tokens(place.open(db).database, node)
 
     return routes

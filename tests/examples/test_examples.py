@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import builder
+from builder.reasons import BeginsAtToken, TokensAligned
 from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.conftest import ROOT
 from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps, tensors
@@ -95,6 +96,8 @@ OTHERS = {
     "seeding.py",
     "small_transformer.py",
     "cross_file/module.py",
+    "port/plain.py",
+    "port/fused.py",
 }
 
 
@@ -179,6 +182,26 @@ def test_random_numbers(tmp_path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         names = [row[0] for row in csv.reader(file)]
     assert names == ["api_name", "randn", "dropout"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--wrong"]])
+def test_a_fused_port_with_a_cache_is_compared_token_by_token(
+    tmp_path: Path, flags: list[str]
+) -> None:
+    for name, own in (("plain", []), ("fused", flags)):
+        command = [sys.executable, f"port/{name}.py", str(tmp_path / name), *own]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, cwd=EXAMPLES, env=env, capture_output=True, check=True)
+    built = builder.build(tmp_path / "fused", tmp_path / "plain", tmp_path / "out")
+    (aligned,) = [note for note in built.summary if isinstance(note, TokensAligned)]
+    assert (aligned.tokens, aligned.requests, aligned.passes) == (14, 2, 5)
+    if not flags:
+        assert built.findings == ()
+        return
+    (finding,) = built.findings
+    assert finding.name == "Module.h.1.attn.CachedAttention.forward.0"
+    (first,) = [reason for reason in finding.reasons if isinstance(reason, BeginsAtToken)]
+    assert (first.request, first.position, first.apart) == (0, 4, 6)  # the first that is decoded
 
 
 def test_scaled_attention_of_a_qwen2_is_the_only_finding(tmp_path: Path) -> None:

@@ -200,6 +200,31 @@ def ported(count: int, faulty: bool) -> Calls:
     return Calls(entries, parents)
 
 
+def ported_calls(count: int, faulty: bool) -> Calls:
+    """Layers under other names with calls between them, one of which leaves the other's values."""
+    entries: Json = {}
+    for at in range(count):
+        off = 0.5 if faulty and at >= count // 2 else 0.0
+        read, made = 1000.0 + 3 * at, 1001.0 + 3 * at
+        weight = _spread(2.0 + at, 8, 40.0 + at)
+        path = f"Module.{'hl'[faulty]}.{at}.fc.Linear.forward.0"
+        ends = [tensor(read + off)], [tensor(made + off)]
+        entries[path] = forward(*ends, parameters={"weight": weight})
+        entries[f"Torch.{'tanh' if faulty else 'gelu'}.{at}.forward"] = forward(
+            ends[1], [tensor(read + 3 + (0.5 if faulty and at >= count // 2 - 1 else 0.0))]
+        )
+    return Calls(entries, dict.fromkeys(entries))
+
+
+def ported_likes(count: int, faulty: bool) -> Calls:
+    """The same where values of all layers are of one norm but for their fifth digit."""
+    calls = ported_calls(count, faulty)
+    for at, entry in enumerate(calls.entries.values()):
+        for each in (*entry["input_args"], *entry["output"]):
+            each["Norm"] = 5.0 + at * 1e-5
+    return calls
+
+
 def _spread(peak: float, rows: int, norm: float) -> Json:
     return tensor(Max=peak, Min=-peak, Mean=0.0, Norm=norm, shape=[rows, 4])
 
@@ -379,6 +404,8 @@ FAMILIES: tuple[Family, ...] = (
     nested,
     siblings,
     ported,
+    ported_calls,
+    ported_likes,
     parameters,
     renamed,
     shuffled,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -43,7 +43,11 @@ class Cache:
 
     keys: torch.Tensor
     values: torch.Tensor
-    written: torch.Tensor = field(default_factory=lambda: torch.zeros(0))
+
+    def keep(self, donor: int, request: int, length: int) -> None:
+        """Let a request begin with what another one has computed of the same tokens."""
+        for kept in (self.keys, self.values):
+            kept[:, request, :length] = kept[:, donor, :length]
 
 
 class RMSNorm(nn.Module):

@@ -55,6 +55,8 @@ class RolloutPair:
     in_one_step: bool = False
     is_sparse: bool = False
     task: Literal["statistics", "tensor"] = "tensor"
+    # Requests whose first tokens another one has left in the cache: of which, and how many.
+    cached: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     lines: tuple[int, ...] = ()  # of the later pairs: the requests of the engine's batch
     faults: Mapping[str, tuple[str, str]] = field(default_factory=lambda: FAULTS)
 
@@ -98,6 +100,9 @@ ONE_BY_ONE = tuple(p for r in range(4) for p in (_prefill(r), *_decode(r)))
 SCORED = (tuple((r, 0, WHOLE[r]) for r in (1, 3, 0, 2)),)  # no decoding: log-probabilities alone
 LATE = (_prefill(0), ((0, 5, 6), (1, 0, 8)), ((0, 6, 7), (1, 8, 9), (2, 0, 3)), *_decode(2, 1))
 
+# The second request finds the beginning of its prompt in the cache.
+PREFIX_KEPT = (_prefill(3, 0), ((2, 0, 3), (1, 3, 8)), *_decode(3, 0, 1, 2))
+
 BF16 = torch.bfloat16
 PAIRS = (
     RolloutPair("left-in-order", "left", IN_ORDER),
@@ -111,6 +116,17 @@ PAIRS = (
     RolloutPair("scored-by-rows", "left", SCORED, task="statistics", faults=WITHOUT_DECODING),
     RolloutPair("late-by-rows", "right", LATE, BF16, task="statistics"),
     RolloutPair("chunked-by-rows", "sequence first", CHUNKED, in_one_step=True, task="statistics"),
+    RolloutPair("prefix-kept", "packed", PREFIX_KEPT, cached={1: (0, 3)}),
+    RolloutPair(
+        "prefix-kept-experts",
+        "right",
+        PREFIX_KEPT,
+        is_sparse=True,
+        keeps_residual=False,
+        task="statistics",
+        cached={1: (0, 3)},
+        faults=OF_EXPERTS,
+    ),
     RolloutPair(
         "experts-by-rows",
         "left",

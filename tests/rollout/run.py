@@ -55,6 +55,9 @@ def serve(folder: Path, pair: RolloutPair, model: engine.Engine) -> None:
     for number, shares in enumerate(pair.passes):
         if not number or not pair.in_one_step:
             debugger.start(model=model)
+        for request, (donor, length) in pair.cached.items():
+            if any(share[:2] == (request, length) for share in shares):
+                cache.keep(donor, request, length)
         model(engine.fed(tokens, shares), cache, engine.metadata(shares, number))
         if number == len(pair.passes) - 1 or not pair.in_one_step:
             debugger.stop()

@@ -106,7 +106,7 @@ def _rows_of(
     leading = _leading(shape, count)
     if leading is not None:
         places = np.arange(count)
-        if _has_sequence_first(shape, each.batch):
+        if has_sequence_first(shape, each.batch):
             batch, length = each.batch[-2:]
             at = np.arange(count)
             places = (at % length) * batch + at // length
@@ -131,7 +131,7 @@ def _leading(shape: tuple[int, ...], count: int) -> int | None:
     return None
 
 
-def _has_sequence_first(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+def has_sequence_first(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
     """Whether a value has the sequence in front of the batch."""
     if len(batch) < 2 or len(shape) < 3 or 1 in batch[-2:]:
         return False

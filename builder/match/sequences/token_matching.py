@@ -51,12 +51,13 @@ _SHARED = 0.5
 class TokenErrors:
     """How far each token is apart, by the problem's values; `tokens` tells which token is which.
 
-    `errors` are relative to the root mean square norm of the benchmark's rows; NaN where a run has
-    none.
+    `runs` are the forward passes of problem and benchmark. `errors` are relative to the root mean
+    square norm of the benchmark's rows; NaN where a run has none.
     """
 
     tokens: Tokens
     errors: Mapping[int, Floats]
+    runs: tuple[RunOfTokens, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class _Matcher:
         table = np.array(sorted(self._rows), dtype=np.int64).reshape(-1, 3)
         matching.rows = ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
         matching.moved = frozenset(self._moved)
-        matching.token_errors = TokenErrors(self._tokens, self._errors)
+        matching.token_errors = TokenErrors(self._tokens, self._errors, self._runs)
         return matching
 
     def _weights(self, nodes: tuple[TreeNode, TreeNode]) -> Iterator[tuple[int, int, int]]:

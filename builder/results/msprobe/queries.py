@@ -114,6 +114,7 @@ class MsprobeDatabase:
             summary=[WrittenByMsprobe()],
             pairs=[self._pair(place, sides) for place, sides in self._stored.counts.items()],
             evidence=None,
+            kind=None,
         )
 
     def pair(self, step: int, rank: int) -> PairGraphs:

@@ -20,7 +20,8 @@ from builder.reasons import (
     UnrecordedDiffers,
     sentence,
 )
-from builder.reasons.reason_words import PHRASES, SENTENCES
+from builder.reasons.phrase_words import PHRASES
+from builder.reasons.reason_words import SENTENCES
 from builder.reasons.sentences import apart, percent
 
 REASONS: tuple[type[Fact], ...] = get_args(Reason)

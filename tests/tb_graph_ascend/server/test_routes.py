@@ -15,6 +15,8 @@ import builder
 from builder import BuildOptions
 from tb_graph_ascend.server import create_app
 from tests.builder.run.units.runs import layout
+from tests.rollout.pairs import PAIRS
+from tests.rollout.suite import answers
 from tests.tb_graph_ascend.conftest import Site
 
 MUL = "Tensor.__mul__.0.forward"
@@ -295,3 +297,21 @@ def test_shards_tell_what_each_rank_holds(tmp_path: Path) -> None:
     (output,) = [v for v in answer["values"] if (v["side"], v["role"]) == ("problem", "output")]
     assert [(s["rank"], s["guilty"]) for s in output["shards"]] == [(0, False), (1, True)]
     assert client.get(f"{place}/nodes/999999/shards").status_code == 404
+
+
+def test_tokens_tell_where_a_value_begins_to_be_apart(tmp_path: Path) -> None:
+    pair = next(pair for pair in PAIRS if pair.name == "scored-by-rows")
+    (answer,) = answers(pair, ("scale",), tmp_path)
+    client = create_app([tmp_path / "compared"]).test_client()
+    (database,) = client.get("/api/databases").json["databases"]  # type: ignore[index]
+    place = f"/api/databases/{database['id']}"
+    (finding,) = client.get(f"{place}/findings").json["findings"]  # type: ignore[index]
+    told = client.get(f"{place}/nodes/{finding['node']['id']}/tokens").json
+    assert told is not None
+    first = {"request": 1, "position": 1}
+    assert (first["request"], first["position"]) == answer.first
+    (line,) = [line for line in told["lines"] if line["role"] == "output"]
+    assert (line["first"], line["apart"], line["tokens"]) == (first, 34, 38)
+    root = client.get(f"{place}/pairs/0/0").json["problem"]["root"]["id"]  # type: ignore[index]
+    assert client.get(f"{place}/nodes/{root}/tokens").json == {"cells": [], "lines": []}
+    assert client.get(f"{place}/nodes/999999/tokens").status_code == 404

@@ -22,6 +22,7 @@ import type {
   NodeList,
   NodeShards,
   NodeTable,
+  NodeTokens,
   SharedWeight,
   SharedWeights,
   NonfiniteStarts,
@@ -247,6 +248,8 @@ export const api = {
     request<Across>(address(`${database(db)}/nodes/${node}/across`)),
   shards: (db: string, node: number) =>
     request<NodeShards>(address(`${database(db)}/nodes/${node}/shards`)),
+  tokens: (db: string, node: number) =>
+    request<NodeTokens>(address(`${database(db)}/nodes/${node}/tokens`)),
   picture: (db: string, node: number, value: number) =>
     request<Picture>(address(`${database(db)}/nodes/${node}/values/${value}/picture`)),
   dumps: () => request<Dumps>(address("dumps")),

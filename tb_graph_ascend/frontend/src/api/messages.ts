@@ -185,7 +185,7 @@ export interface components {
             worst_below: number | null;
             divergent_below: number;
             source: number | null;
-            reasons: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
+            reasons: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["AmplifiedAt"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["Amplifies"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedByName"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["OneProgram"] | components["schemas"]["TwoVersions"] | components["schemas"]["TwoPrograms"] | components["schemas"]["SameTokens"] | components["schemas"]["UnknownKind"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
         };
         /**
          * NotUnderstood
@@ -526,6 +526,22 @@ export interface components {
             request: number;
             position: number;
             apart: number;
+            of: number;
+        };
+        /**
+         * AmplifiedAt
+         * @description A call behind it that chose otherwise in `rows` of `of` rows of what it ranks.
+         *
+         *         The benchmark's numbers of the two choices are `margin` apart, and `apart` is by how much they
+         *         moved against each other in the problem: no less.
+         */
+        AmplifiedAt: {
+            /** @enum {unknown} */
+            code: "amplified_at";
+            name: string;
+            margin: number;
+            apart: number;
+            rows: number;
             of: number;
         };
         /**
@@ -1047,6 +1063,22 @@ export interface components {
             count: number;
         };
         /**
+         * Amplifies
+         * @description A call that chooses between numbers which lie nearer than the runs are apart, of `count`.
+         *
+         *         In `rows` of `of` rows it chose otherwise; `margin` and `apart` are as of `AmplifiedAt`.
+         */
+        Amplifies: {
+            /** @enum {unknown} */
+            code: "amplifies";
+            name: string;
+            margin: number;
+            apart: number;
+            rows: number;
+            of: number;
+            count: number;
+        };
+        /**
          * NumberTaken
          * @description A folder has the number of another one.
          */
@@ -1086,6 +1118,15 @@ export interface components {
             /** @enum {unknown} */
             code: "not_merged";
             why: string;
+        };
+        /**
+         * MergedByName
+         * @description Joined ranks that share so few of their calls by name that they may be of two programs.
+         */
+        MergedByName: {
+            /** @enum {unknown} */
+            code: "merged_by_name";
+            shared: number;
         };
         /**
          * MergedLittle
@@ -1139,6 +1180,67 @@ export interface components {
             code: "two_frameworks";
             problem: string;
             benchmark: string;
+        };
+        /**
+         * OneProgram
+         * @description The runs are of one program: of their calls so many pair by name, as a share.
+         */
+        OneProgram: {
+            /** @enum {unknown} */
+            code: "one_program";
+            /** @enum {unknown} */
+            sure: "certain" | "likely" | "possible" | "told";
+            shared: number;
+        };
+        /**
+         * TwoVersions
+         * @description The runs are of two versions of one program: `alone` nodes of both have no partner.
+         */
+        TwoVersions: {
+            /** @enum {unknown} */
+            code: "two_versions";
+            /** @enum {unknown} */
+            sure: "certain" | "likely" | "possible" | "told";
+            shared: number;
+            alone: number;
+        };
+        /**
+         * TwoPrograms
+         * @description The runs are of two programs of one model; of so many `weights` as many are `found`.
+         *
+         *         `shared` is the share of calls that pair by name.
+         */
+        TwoPrograms: {
+            /** @enum {unknown} */
+            code: "two_programs";
+            /** @enum {unknown} */
+            sure: "certain" | "likely" | "possible" | "told";
+            shared: number | null;
+            found: number;
+            weights: number;
+        };
+        /**
+         * SameTokens
+         * @description The runs compute the same tokens with one model's weights, laid out in unlike ways.
+         */
+        SameTokens: {
+            /** @enum {unknown} */
+            code: "same_tokens";
+            /** @enum {unknown} */
+            sure: "certain" | "likely" | "possible" | "told";
+            tokens: number;
+            requests: number;
+            found: number;
+            weights: number;
+        };
+        /**
+         * UnknownKind
+         * @description The runs share too little for any kind to be told.
+         */
+        UnknownKind: {
+            /** @enum {unknown} */
+            code: "unknown_kind";
+            shared: number | null;
         };
         /**
          * TwoImplementations
@@ -1276,9 +1378,10 @@ export interface components {
             problem: string;
             benchmark: string | null;
             overflow_checked: boolean;
-            summary: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
+            summary: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["AmplifiedAt"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["Amplifies"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedByName"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["OneProgram"] | components["schemas"]["TwoVersions"] | components["schemas"]["TwoPrograms"] | components["schemas"]["SameTokens"] | components["schemas"]["UnknownKind"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
             pairs: components["schemas"]["Pair"][];
             evidence: components["schemas"]["Evidence"] | null;
+            kind: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["AmplifiedAt"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["Amplifies"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedByName"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["OneProgram"] | components["schemas"]["TwoVersions"] | components["schemas"]["TwoPrograms"] | components["schemas"]["SameTokens"] | components["schemas"]["UnknownKind"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"]) | null;
             id: string;
             path: string;
             writable: boolean;
@@ -1484,7 +1587,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             introduced: number | null;
-            reasons: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
+            reasons: (components["schemas"]["NotUnderstood"] | components["schemas"]["NonfiniteHere"] | components["schemas"]["NormErrorAppears"] | components["schemas"]["NormErrorGrows"] | components["schemas"]["ThousandthDrops"] | components["schemas"]["CosineDrops"] | components["schemas"]["AttributeDiffers"] | components["schemas"]["ChecksumDiffers"] | components["schemas"]["ParameterUnmatched"] | components["schemas"]["Surplus"] | components["schemas"]["Unrecorded"] | components["schemas"]["Unreadable"] | components["schemas"]["Extension"] | components["schemas"]["MeasureTaken"] | components["schemas"]["FuzzyGuess"] | components["schemas"]["ElementsDiffer"] | components["schemas"]["ElementsApart"] | components["schemas"]["ElementsCount"] | components["schemas"]["StatisticsAgree"] | components["schemas"]["ExtremesAgree"] | components["schemas"]["Unwritten"] | components["schemas"]["Fused"] | components["schemas"]["Unread"] | components["schemas"]["Incomparable"] | components["schemas"]["Introduced"] | components["schemas"]["IntroducedBeyond"] | components["schemas"]["IntroducedInside"] | components["schemas"]["LeavesValues"] | components["schemas"]["Drift"] | components["schemas"]["FirstInexact"] | components["schemas"]["ElementsMoved"] | components["schemas"]["Explained"] | components["schemas"]["BeginsAtToken"] | components["schemas"]["AmplifiedAt"] | components["schemas"]["ExtraCalls"] | components["schemas"]["MissingCalls"] | components["schemas"]["ExtraReplaced"] | components["schemas"]["MissingReplaced"] | components["schemas"]["ExtraInside"] | components["schemas"]["MissingInside"] | components["schemas"]["Heals"] | components["schemas"]["CallsBeside"] | components["schemas"]["InPlaceOf"] | components["schemas"]["InputDiffers"] | components["schemas"]["Rewired"] | components["schemas"]["FedOtherwise"] | components["schemas"]["BatchDiffers"] | components["schemas"]["RowsDiffer"] | components["schemas"]["UnrecordedDiffers"] | components["schemas"]["IntegersDiffer"] | components["schemas"]["ParameterDiffers"] | components["schemas"]["Rewritten"] | components["schemas"]["RewrittenOn"] | components["schemas"]["RewrittenThere"] | components["schemas"]["OptimizerDiffers"] | components["schemas"]["HiddenByInfinity"] | components["schemas"]["HandsOn"] | components["schemas"]["NonfiniteMade"] | components["schemas"]["NonfiniteFirst"] | components["schemas"]["NonfiniteFollows"] | components["schemas"]["ArgumentDiffers"] | components["schemas"]["PrecisionDiffers"] | components["schemas"]["PartnerMissing"] | components["schemas"]["CollectiveOrder"] | components["schemas"]["CheckpointRecomputed"] | components["schemas"]["DefaultDiffers"] | components["schemas"]["ReplicaDiffers"] | components["schemas"]["Misplaced"] | components["schemas"]["NotReduced"] | components["schemas"]["OtherAxis"] | components["schemas"]["PartialUsed"] | components["schemas"]["GradientsScaled"] | components["schemas"]["UpdatesDiffer"] | components["schemas"]["SameOf"] | components["schemas"]["UpdateAlone"] | components["schemas"]["ShardDiffers"] | components["schemas"]["OnRanks"] | components["schemas"]["PrecisionSetting"] | components["schemas"]["StatisticsOnly"] | components["schemas"]["UnlikeStatistics"] | components["schemas"]["UnlikeChecksums"] | components["schemas"]["UnlikeAttributes"] | components["schemas"]["UnlikeNames"] | components["schemas"]["RatedError"] | components["schemas"]["UntoldChoices"] | components["schemas"]["Ties"] | components["schemas"]["Amplifies"] | components["schemas"]["NumberTaken"] | components["schemas"]["PlacedByNames"] | components["schemas"]["Merged"] | components["schemas"]["NotMerged"] | components["schemas"]["MergedByName"] | components["schemas"]["MergedLittle"] | components["schemas"]["MergedValues"] | components["schemas"]["OnlyIn"] | components["schemas"]["NothingComparable"] | components["schemas"]["TwoFrameworks"] | components["schemas"]["OneProgram"] | components["schemas"]["TwoVersions"] | components["schemas"]["TwoPrograms"] | components["schemas"]["SameTokens"] | components["schemas"]["UnknownKind"] | components["schemas"]["TwoImplementations"] | components["schemas"]["TokensAligned"] | components["schemas"]["RulesUnfit"] | components["schemas"]["FilesBroken"] | components["schemas"]["SameParameters"] | components["schemas"]["SameClass"] | components["schemas"]["SameInside"] | components["schemas"]["SamePlace"] | components["schemas"]["WrittenByMsprobe"] | components["schemas"]["MsprobeError"] | components["schemas"]["MsprobeMessage"] | components["schemas"]["ParallelMerge"])[];
             propagated_to: number;
             /** @default [] */
             places: components["schemas"]["FindingPlace"][];
@@ -1955,6 +2058,48 @@ export interface components {
         UnknownWord: {
             word: string;
             nearest: string[];
+        };
+        /**
+         * NodeTokens
+         * @description The values of a node whose tokens were aligned; none where they were not.
+         */
+        NodeTokens: {
+            cells: components["schemas"]["TokenCell"][];
+            lines: components["schemas"]["TokenLine"][];
+        };
+        /**
+         * TokenCell
+         * @description Tokens behind one another, by request and position.
+         */
+        TokenCell: {
+            first: components["schemas"]["TokenPlace"];
+            last: components["schemas"]["TokenPlace"];
+            tokens: number;
+        };
+        /**
+         * TokenPlace
+         * @description One token: `request` counts the sequences, `position` the tokens in it, both from 0.
+         */
+        TokenPlace: {
+            request: number;
+            position: number;
+        };
+        /**
+         * TokenLine
+         * @description One value: the worst score of each cell, None where no token of it has numbers.
+         *
+         *         `first` is the first token that is apart in the order in which they were computed; of `tokens`
+         *         with numbers as many are `apart`.
+         */
+        TokenLine: {
+            value: number;
+            /** @enum {unknown} */
+            role: "input" | "output" | "parameters" | "parameters_grad";
+            path: string;
+            scores: (number | null)[];
+            first: components["schemas"]["TokenPlace"] | null;
+            apart: number;
+            tokens: number;
         };
         /**
          * NonfiniteStarts
@@ -2758,6 +2903,7 @@ export type FirstInexact = components['schemas']['FirstInexact'];
 export type ElementsMoved = components['schemas']['ElementsMoved'];
 export type Explained = components['schemas']['Explained'];
 export type BeginsAtToken = components['schemas']['BeginsAtToken'];
+export type AmplifiedAt = components['schemas']['AmplifiedAt'];
 export type ExtraCalls = components['schemas']['ExtraCalls'];
 export type MissingCalls = components['schemas']['MissingCalls'];
 export type ExtraReplaced = components['schemas']['ExtraReplaced'];
@@ -2810,15 +2956,22 @@ export type UnlikeNames = components['schemas']['UnlikeNames'];
 export type RatedError = components['schemas']['RatedError'];
 export type UntoldChoices = components['schemas']['UntoldChoices'];
 export type Ties = components['schemas']['Ties'];
+export type Amplifies = components['schemas']['Amplifies'];
 export type NumberTaken = components['schemas']['NumberTaken'];
 export type PlacedByNames = components['schemas']['PlacedByNames'];
 export type Merged = components['schemas']['Merged'];
 export type NotMerged = components['schemas']['NotMerged'];
+export type MergedByName = components['schemas']['MergedByName'];
 export type MergedLittle = components['schemas']['MergedLittle'];
 export type MergedValues = components['schemas']['MergedValues'];
 export type OnlyIn = components['schemas']['OnlyIn'];
 export type NothingComparable = components['schemas']['NothingComparable'];
 export type TwoFrameworks = components['schemas']['TwoFrameworks'];
+export type OneProgram = components['schemas']['OneProgram'];
+export type TwoVersions = components['schemas']['TwoVersions'];
+export type TwoPrograms = components['schemas']['TwoPrograms'];
+export type SameTokens = components['schemas']['SameTokens'];
+export type UnknownKind = components['schemas']['UnknownKind'];
 export type TwoImplementations = components['schemas']['TwoImplementations'];
 export type TokensAligned = components['schemas']['TokensAligned'];
 export type RulesUnfit = components['schemas']['RulesUnfit'];
@@ -2879,6 +3032,10 @@ export type Shard = components['schemas']['Shard'];
 export type NodeTable = components['schemas']['NodeTable'];
 export type NodeRow = components['schemas']['NodeRow'];
 export type UnknownWord = components['schemas']['UnknownWord'];
+export type NodeTokens = components['schemas']['NodeTokens'];
+export type TokenCell = components['schemas']['TokenCell'];
+export type TokenPlace = components['schemas']['TokenPlace'];
+export type TokenLine = components['schemas']['TokenLine'];
 export type NonfiniteStarts = components['schemas']['NonfiniteStarts'];
 export type NonfiniteStart = components['schemas']['NonfiniteStart'];
 export type FirstInfinity = components['schemas']['FirstInfinity'];

@@ -155,6 +155,9 @@ export const acrossQuery = (db: string, node: number) =>
 export const shardsQuery = (db: string, node: number) =>
   queryOptions({ queryKey: ["db", db, "shards", node], queryFn: () => api.shards(db, node) });
 
+export const tokensQuery = (db: string, node: number) =>
+  queryOptions({ queryKey: ["db", db, "tokens", node], queryFn: () => api.tokens(db, node) });
+
 export const pictureQuery = (db: string, node: number, value: number) =>
   queryOptions({
     queryKey: ["db", db, "picture", node, value],

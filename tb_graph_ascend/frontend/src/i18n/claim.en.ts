@@ -64,6 +64,7 @@ export const claimEn = {
     rated_rows: "rows are rated error ({{count}})",
     ends: "end results differ by more than rounding ({{count}})",
     ends_close: "end results are among them ({{count}})",
+    amplified: "modules choose between numbers nearer than the runs are apart, and nothing behind them was judged ({{count}})",
     untold: "calls pick other elements, and nothing tells whether that is a tie ({{count}})",
     infinite: "{{count}} values have an infinite error",
     surplus: "{{count}} values are in one run alone",
@@ -105,4 +106,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_share", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["amplified", "apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_share", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "untold"]);

@@ -64,6 +64,7 @@ export const claimZh = {
     rated_rows: "{{count}} 行被判为错误",
     ends: "{{count}} 个最终结果的差异超出舍入",
     ends_close: "其中 {{count}} 个为最终结果",
+    amplified: "{{count}} 个模块在比两次运行的差异更接近的数之间作选择，其后的部分未作判断",
     untold: "{{count}} 个调用选取了不同的元素，无法判断是否为并列",
     infinite: "{{count}} 个值的误差为无穷",
     surplus: "{{count}} 个值仅在一次运行中",

@@ -13,6 +13,7 @@ import { reasonsEn } from "./reasons.en";
 import { sureEn } from "./sure.en";
 import { measuresEn, scoreEn } from "./score.en";
 import { searchEn } from "./search.en";
+import { tokensEn } from "./tokens.en";
 import { diff } from "./diff.en";
 
 export const en = {
@@ -268,6 +269,7 @@ export const en = {
   },
   about: {
     label: "About this comparison",
+    kind: "Kind of pair",
     task: "Recorded",
     matched: "Matched",
     matchedCount: "{{matched}} nodes, {{unmatched}} unmatched, {{divergent}} divergent",
@@ -340,6 +342,7 @@ export const en = {
     kindA: "parts of a mean",
     kindD: "parts with elements of their own",
   },
+  tokens: tokensEn,
   pictures: {
     tensorOnly: "Pictures need the tensors themselves: dump with task tensor.",
     values: "Values",

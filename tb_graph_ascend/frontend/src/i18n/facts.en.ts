@@ -32,6 +32,13 @@ export const factsEn = {
     own: "each rank's own choice",
     shapes: "its shapes fit no layout",
   },
+  notCounted: "an uncounted share",
+  sure: {
+    certain: "certain",
+    likely: "likely",
+    possible: "possible",
+    told: "as --same says",
+  },
   side: {
     problem: "problem",
     benchmark: "benchmark",

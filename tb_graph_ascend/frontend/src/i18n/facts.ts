@@ -36,6 +36,8 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   for (const name of GIVEN) if (facts[name] === null) worded[name] = t("facts.notGiven");
   for (const name of NAMED) if (typeof facts[name] === "string") worded[name] = facts[name].replaceAll(", ", t("facts.comma"));
   if (code === "attribute_differs") worded.attribute = t(`facts.attribute.${String(facts.attribute)}`, { defaultValue: String(facts.attribute) });
+  if (typeof facts.sure === "string") worded.sure = t(`facts.sure.${facts.sure}`);
+  if (facts.shared === null) worded.shared = t("facts.notCounted");
   if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (!isWorded(code)) return worded;

@@ -32,6 +32,13 @@ export const factsZh = {
     own: "各卡自己的选择",
     shapes: "形状不符合任何布局",
   },
+  notCounted: "未统计比例",
+  sure: {
+    certain: "确定",
+    likely: "很可能",
+    possible: "可能",
+    told: "由 --same 指定",
+  },
   side: {
     problem: "问题侧",
     benchmark: "标杆侧",

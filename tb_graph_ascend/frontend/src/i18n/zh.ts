@@ -14,6 +14,7 @@ import { reasonsZh } from "./reasons.zh";
 import { sureZh } from "./sure.zh";
 import { measuresZh, scoreZh } from "./score.zh";
 import { searchZh } from "./search.zh";
+import { tokensZh } from "./tokens.zh";
 import { diff } from "./diff.zh";
 
 export const zh: Texts = {
@@ -268,6 +269,7 @@ export const zh: Texts = {
   },
   about: {
     label: "关于此比较",
+    kind: "两次运行的关系",
     task: "记录内容",
     matched: "匹配",
     matchedCount: "{{matched}} 个节点，{{unmatched}} 个未匹配，{{divergent}} 个有差异",
@@ -340,6 +342,7 @@ export const zh: Texts = {
     kindA: "求平均的各部分",
     kindD: "各部分元素互不重叠",
   },
+  tokens: tokensZh,
   pictures: {
     tensorOnly: "图像需要张量本身：请以 task tensor 采集。",
     values: "两侧的数值",

@@ -14,6 +14,7 @@ import { worstFirst } from "../../state/worstfirst";
 import { REASON_KINDS } from "../../i18n/reasonkinds";
 import { ReasonList } from "../parts/ReasonList";
 import { InsteadHead } from "./InsteadHead";
+import { NodeTokenLines } from "./NodeTokenLines";
 import { ValueTable } from "./ValueTable";
 
 export function ValuesPanel({ details }: { details: NodeDetails }) {
@@ -41,6 +42,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
           first={instead && { value: instead.value, head: <InsteadHead node={node} reader={instead.reader} />, of: calledAs(instead.reader) }}
         />
       )}
+      <NodeTokenLines node={node.id} />
       <Reasons label={t("details.rules")} reasons={node.reasons.filter(isRule)} named />
     </div>
   );

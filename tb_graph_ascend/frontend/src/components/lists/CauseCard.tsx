@@ -17,6 +17,7 @@ import { NonfiniteMaker } from "../answer/NonfiniteMaker";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
+import { CauseTokens } from "./CauseTokens";
 import { LedBack } from "./LedBack";
 
 /** Places listed before "more" is asked for. */
@@ -65,6 +66,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
         <span className="reason sure">{certaintyText(t, finding.certainty)}</span>
         <SourceLine cause={cause} />
       </button>
+      <CauseTokens cause={cause} />
       {nonfiniteMaker(cause) !== null && (
         <div className="propagated">
           <NonfiniteMaker cause={cause} />

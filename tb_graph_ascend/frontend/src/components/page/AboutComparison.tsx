@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Database } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
+import { reasonSentence } from "../../i18n/reason";
 import { countsOf, ranksOf, stepsOf } from "../../state/pairs";
 
 export function AboutComparison() {
@@ -28,6 +29,7 @@ function Facts({ database }: { database: Database }) {
     [t("side.benchmark"), benchmark],
     [t(comparison ? "about.pairs" : "about.holds"), pairs.length > 1 ? rangeText(database, t) : null],
     [t("about.matched"), comparison ? t("about.matchedCount", countsOf(pairs)) : null],
+    [t("about.kind"), database.kind && reasonSentence(t, database.kind)],
     [t("about.task"), t(`task.${database.task}`)],
     [t("about.created"), builtText(database, t, i18n.language)],
   ];
