@@ -12,16 +12,20 @@ from flask import Flask
 from numpy.typing import NDArray
 
 from builder.errors import DatabaseError, InputError
+from builder.results.database import ResultDatabase
+from builder.results.followers.step import StepFollowers
 from builder.results.open_results import open_results
 from tb_graph_ascend.offline.listed_nodes import list_cells, list_rows, node_cells
 from tb_graph_ascend.offline.page_file import Column, Lines, PageFile, script_text
 from tb_graph_ascend.offline.row_facts import (
     closed_rows,
+    module_cells,
     row_cells,
     row_facts,
     seen_values,
     way_cells,
 )
+from tb_graph_ascend.offline.way_texts import followed, node_hops, origins_of, passed_along
 from tb_graph_ascend.offline.written import OF_NODE, Handlers
 from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.app import create_app
@@ -120,11 +124,7 @@ def _pair(
         "way": way_cells(diff.followers),
         "node": node_cells(nodes, patches),
         "list": list_cells(nodes, patches),
-        "module": {
-            name: getattr(diff.modules, name)
-            for name in ("parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes")
-        }
-        | {"worst": diff.modules.worst},
+        "module": module_cells(diff),
     }
     ids = nodes.columns.id.tolist()
     parts = [ids[start : start + _NODES_AT_ONCE] for start in range(0, len(ids), _NODES_AT_ONCE)]
@@ -141,13 +141,36 @@ def _pair(
         ),
     }
     for rest in OF_NODE:
-        lines[f"node{rest}"] = page.lines(asked.of_nodes(rest, ids))
+        lines[f"node{rest}" if rest else "details"] = page.lines(asked.of_nodes(rest, ids))
+    lines |= _ways(asked, opened, diff.followers, at, page)
     columns = {
         f"{group}.{name}": page.column(cell)
         for group, named in cells.items()
         for name, cell in named.items()
     }
     return PairData(*at, columns, lines)
+
+
+def _ways(
+    asked: Handlers,
+    opened: OpenDatabase,
+    here: StepFollowers,
+    at: tuple[int, int],
+    page: PageFile,
+) -> dict[str, Lines]:
+    results, rows = opened.database, here.rows
+    ids = [*rows.problem.id.tolist(), *rows.benchmark.id.tolist()]
+    lines = {"hop": page.lines(map(encoded, node_hops(results, ids)))}
+    if not here.compared:
+        return lines
+    if not isinstance(results, ResultDatabase):
+        # A file of msprobe's own builder tells ways by its own rules.
+        return lines | {"node/trace": page.lines(asked.of_nodes("/trace", ids))}
+    along = passed_along(results, here, followed(here))
+    return lines | {
+        "edge": page.lines(map(encoded, along)),
+        "origins": page.lines([encoded(origins_of(results, here, at))]),
+    }
 
 
 def _one_line(text: bytes) -> bytes:

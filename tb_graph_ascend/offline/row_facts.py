@@ -16,6 +16,7 @@ from builder.results.followers.states import kinds_of
 from builder.results.node_words import KINDS, NOTHING, Floats
 from builder.results.reading import Results
 from builder.results.records import FirstOutput
+from tb_graph_ascend.offline.way_texts import followed
 from tb_graph_ascend.view.diff.boxes import (
     GRADIENTS,
     Repeats,
@@ -100,6 +101,13 @@ def row_facts(results: Results, index: DiffIndex, closed: Sequence[DiffRow]) -> 
             )
 
 
+def module_cells(index: DiffIndex) -> Cells:
+    """Columns by module of the outline."""
+    counts = ("parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes")
+    tree = index.modules
+    return {name: getattr(tree, name) for name in counts} | {"worst": _rounded(tree.worst)}
+
+
 def seen_values(results: Results, index: DiffIndex) -> dict[str, FirstOutput]:
     """What passed through calls without values, by the id of the value."""
     values = index.drawn.value
@@ -128,7 +136,7 @@ def way_cells(here: StepFollowers) -> Cells:
         "stateScore": here.states.score,
         "receivedRow": ends[ends != NOTHING],
         "carriedRow": here.carried,
-        **_edge_cells("edge", here.edges),
+        **_edge_cells("edge", followed(here)),
         **_edge_cells("read", read_edges(here.flow)),
     }
 

@@ -41,7 +41,7 @@ def _way(results: Results, read_step: ReadStep, node: int) -> Trace:
     hops = [start_of(start)]
     key = int(here.rows.key[row])
     if key != node:
-        hops.append(_hop(results.node(key), "partner", None))
+        hops.append(hop_to(results.node(key), "partner", None))
     hops += _within(results, here, row, None)
     cause = int(here.followers.cause[here.start_of(row)])
     differs = bool(here.carrying[row]) or cause != NOTHING
@@ -54,7 +54,7 @@ def _way(results: Results, read_step: ReadStep, node: int) -> Trace:
         at = here.row_of(writer.node)
         hops += _within(results, here, at, before)
         cause = int(here.followers.cause[here.start_of(at)])
-    finding = _finding(results, hops[-1].node) if cause >= 0 else None
+    finding = finding_of(results, hops[-1].node) if cause >= 0 else None
     return Trace(step, rank, finding, differs, hops)
 
 
@@ -86,10 +86,10 @@ def _within(results: Results, here: StepFollowers, row: int, step: int | None) -
         made = nodes.get(int(keys[one.row]))
         if made is not None:
             ends = here.ids_of(reader), here.makers_of(reader, one.row)
-            yield replace(_through(results, here, ends, one, made), step=step)
+            yield replace(hop_through(results, here, ends, one, made), step=step)
 
 
-def _through(
+def hop_through(
     results: Results,
     here: StepFollowers,
     ends: tuple[list[int], list[int]],
@@ -98,15 +98,15 @@ def _through(
 ) -> Hop:
     """The hop to what made something, from readers to makers."""
     if not step.certain:
-        return _hop(made, "guess", None)
+        return hop_to(made, "guess", None)
     passed = _passed(results, *ends) if step.kind == INPUT else None
     if passed is not None:
-        return _hop(made, "input", None, passed.value, passed.output, passed.exact)
+        return hop_to(made, "input", None, passed.value, passed.output, passed.exact)
     if step.kind in (INPUT, FED):
         for one in here.gradient_readers if step.kind == INPUT else here.fed_readers:
             if one.reader in ends[0] and one.holder in ends[1]:
-                return _hop(made, KINDS[step.kind], None, one.value, one.parameter)
-    return _hop(made, KINDS[step.kind], None)
+                return hop_to(made, KINDS[step.kind], None, one.value, one.parameter)
+    return hop_to(made, KINDS[step.kind], None)
 
 
 def _passed(results: Results, readers: list[int], makers: list[int]) -> Passed | None:
@@ -122,10 +122,10 @@ def _written_before(
     found = next((one for one in read if one.node == node), None)
     if before is None or found is None:
         return None, None
-    return before, _hop(results.node(found.writer), "before", before, found.value, found.output)
+    return before, hop_to(results.node(found.writer), "before", before, found.value, found.output)
 
 
-def _finding(results: Results, node: int) -> int:
+def finding_of(results: Results, node: int) -> int:
     """The number of the finding that names a node; 0 where measures alone show it first."""
     for one in results.findings().findings:
         if one.node.id == node or any(place.node == node for place in one.places):
@@ -133,7 +133,7 @@ def _finding(results: Results, node: int) -> int:
     return 0
 
 
-def _hop(
+def hop_to(
     node: Node,
     link: Link,
     step: int | None,

@@ -65,6 +65,15 @@ export function address(path: string, query: Record<string, Argument> = {}): str
   return url.href;
 }
 
+type Answerer = (url: string, init: RequestInit) => Promise<Response>;
+
+let answerer: Answerer = (url, init) => fetch(url, init);
+
+/** Have requests answered by something else than a server: a page that carries its result does. */
+export function answerBy(other: Answerer): void {
+  answerer = other;
+}
+
 async function send(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await sendOnce(url, init);
   if (response.status !== SENT_BEFORE) return response;
@@ -79,7 +88,7 @@ async function sendOnce(url: string, init: RequestInit): Promise<Response> {
   const name = pairsName(url);
   if (name !== null) all.set("X-Manual-Pairs", await name);
   try {
-    return await fetch(url, { credentials: "same-origin", ...init, headers: all });
+    return await answerer(url, { credentials: "same-origin", ...init, headers: all });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new RequestError("unreachable", null, 0, url);
