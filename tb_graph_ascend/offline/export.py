@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +15,7 @@ from builder.results.database import ResultDatabase
 from builder.results.followers.step import StepFollowers
 from builder.results.open_results import open_results
 from tb_graph_ascend.offline.listed_nodes import list_cells, list_rows, node_cells
+from tb_graph_ascend.offline.node_answers import acrosses, each_answer, shards
 from tb_graph_ascend.offline.page_file import Column, Lines, PageFile, script_text
 from tb_graph_ascend.offline.row_facts import (
     closed_rows,
@@ -26,7 +26,7 @@ from tb_graph_ascend.offline.row_facts import (
     way_cells,
 )
 from tb_graph_ascend.offline.way_texts import followed, node_hops, origins_of, passed_along
-from tb_graph_ascend.offline.written import OF_NODE, Handlers
+from tb_graph_ascend.offline.written import Handlers
 from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.app import create_app
 from tb_graph_ascend.server.library import OpenDatabase
@@ -52,11 +52,12 @@ class PairData(msgspec.Struct, frozen=True):
 
 
 class PageData(msgspec.Struct, frozen=True):
-    """What lies in the blocks: answers by address, and the steps and ranks."""
+    """What lies in the blocks: answers by address, and `pairs`: the `places` that have nodes."""
 
     version: int
     db: str
     threshold: float | None
+    places: list[tuple[int, int]]
     addresses: list[str]
     answers: Lines
     pairs: list[PairData]
@@ -104,13 +105,15 @@ def _data(app: Flask, place: Workplace, db: str, page: PageFile) -> PageData:
     entries = [one for one in place.library.entries() if one.id == db]
     answers = dict(asked.of_file(Databases(entries, [], True)))
     pairs = []
-    for one in opened.database.summary().pairs:
+    listed = opened.database.summary().pairs
+    for one in listed:
         answers |= asked.of_pair(one.step, one.rank)
-        if one.status == "ok":
+        if any(len(side) for side in opened.database.side_nodes(one.step, one.rank)):
             pairs.append(_pair(asked, place, opened, (one.step, one.rank), page))
     threshold = opened.database.threshold if opened.database.comparison else None
     lines = page.lines(_one_line(text) for text in answers.values())
-    return PageData(VERSION, db, threshold, list(answers), lines, pairs)
+    places = [(one.step, one.rank) for one in listed]
+    return PageData(VERSION, db, threshold, places, list(answers), lines, pairs)
 
 
 def _pair(
@@ -140,8 +143,12 @@ def _pair(
             [encoded([diff.modules.title, diff.modules.type_name, diff.modules.other])]
         ),
     }
-    for rest in OF_NODE:
-        lines[f"node{rest}" if rest else "details"] = page.lines(asked.of_nodes(rest, ids))
+    lines |= {
+        "details": page.lines(each_answer(asked, opened.file.path, "", ids)),
+        "node/flow": page.lines(each_answer(asked, opened.file.path, "/flow", ids)),
+        "node/across": page.lines(acrosses(asked, opened, ids)),
+        "node/shards": page.lines(shards(asked, opened, ids)),
+    }
     lines |= _ways(asked, opened, diff.followers, at, page)
     columns = {
         f"{group}.{name}": page.column(cell)

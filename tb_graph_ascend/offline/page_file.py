@@ -1,4 +1,4 @@
-"""The file of a page without a server: blocks of packed data, what lies in them, then the program."""
+"""The file of a page without a server: packed blocks, what lies in them, the program."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PageFile:
 
     def column(self, cells: NDArray[Any]) -> Column:
         """Append numbers."""
-        if cells.dtype == bool or cells.dtype == np.uint8:
+        if cells.dtype.kind in "b" or cells.dtype == np.uint8:
             return Column("u8", self.block(cells.astype(np.uint8).tobytes()))
         is_small = cells.dtype.kind in "iu" and np.abs(cells).max(initial=0) <= _LARGEST_INTEGER
         type_: CellType = "i32" if is_small else "f64"

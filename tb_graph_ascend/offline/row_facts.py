@@ -1,4 +1,4 @@
-"""What a step and rank holds by row, node and edge, for the page to work windows and pictures of."""
+"""What a step and rank holds by row and edge: of it the page works windows and pictures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from builder.results.followers.carry_edges import Edges, read_edges
 from builder.results.followers.rows import MergedRows
-from builder.results.followers.step import StepFollowers
 from builder.results.followers.states import kinds_of
+from builder.results.followers.step import StepFollowers
 from builder.results.node_words import KINDS, NOTHING, Floats
 from builder.results.reading import Results
 from builder.results.records import FirstOutput

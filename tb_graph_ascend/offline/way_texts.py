@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 import msgspec
 from msgspec.structs import asdict
 
+from builder.results.database import ResultDatabase
 from builder.results.followers.carry_edges import Edges
 from builder.results.followers.named_causes import by_place
 from builder.results.followers.step import StepFollowers
-from builder.results.followers.told_way import hop_through
+from builder.results.followers.told_way import AskPassed, hop_through
 from builder.results.followers.ways import BackStep
 from builder.results.reading import Results
-from builder.results.records import Node
+from builder.results.records import Node, Passed
 from builder.results.trace import Link, start_of
 from tb_graph_ascend.server.traces import PlacedHop
 from tb_graph_ascend.view.module_path import modules_of
@@ -69,6 +71,7 @@ def passed_along(results: Results, here: StepFollowers, edges: Edges) -> Iterato
     """What a way says of each edge that it leads along."""
     cells = zip(edges.start.tolist(), edges.end.tolist(), strict=True)
     keys = here.rows.key
+    ask = _passed_by(results, int(keys[0])) if len(keys) else _nothing
     known: dict[int, Node] = {}
     for place, (start, end) in enumerate(cells):
         if place % _AT_ONCE == 0:
@@ -76,8 +79,26 @@ def passed_along(results: Results, here: StepFollowers, edges: Edges) -> Iterato
             known = {node.id: node for node in results.nodes_by_id(set(part))}
         step = BackStep(start, int(edges.kind[place]), bool(edges.certain[place]))
         ends = here.ids_of(end), here.makers_of(end, start)
-        hop = hop_through(results, here, ends, step, known[int(keys[start])])
+        hop = hop_through(ask, here, ends, step, known[int(keys[start])])
         yield PassedAlong(hop.link, hop.value, hop.output, hop.exact)
+
+
+def _passed_by(results: Results, node: int) -> AskPassed:
+    """The answers of `Results.passed`, of all nodes at once: an edge each would be a query each."""
+    if not isinstance(results, ResultDatabase):
+        return _nothing
+    known = results.passed_everywhere(node)
+
+    def ask(readers: list[int], makers: list[int]) -> Passed | None:
+        pairs = ((reader, maker) for reader in readers for maker in makers)
+        found = [known[pair] for pair in pairs if pair in known]
+        return min(found, key=itemgetter(0))[1] if found else None
+
+    return ask
+
+
+def _nothing(readers: list[int], makers: list[int]) -> None:
+    return None
 
 
 def origins_of(results: Results, here: StepFollowers, place: tuple[int, int]) -> Origins:

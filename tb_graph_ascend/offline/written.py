@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 from flask import Flask, Response
@@ -11,6 +10,7 @@ from flask import Flask, Response
 from builder.errors import BuilderError
 from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.app import resources
+from tb_graph_ascend.server.errors import RequestError
 from tb_graph_ascend.server.messages import Databases
 from tb_graph_ascend.server.resource import NoQuery, Route
 from tb_graph_ascend.server.rows import WeightQuery
@@ -24,8 +24,6 @@ _NODE = f"{_DB}/nodes/<int:node>"
 _OF_FILE = ("", "/answer", "/ranks", "/mappings")
 _TABLES = ("pairs", "findings")
 _OF_PAIR = ("", "/profile", "/shares", "/nonfinite", "/proposals")
-OF_NODE = ("", "/flow", "/across", "/shards")
-"""What is asked of a node, as the address goes on behind it."""
 _ALL_WEIGHTS = 2**31
 
 
@@ -43,10 +41,7 @@ class Handlers:
         self._app = app
         self._db = db
         self._routes: dict[str, Route] = {
-            one.path: one
-            for part in resources(place)
-            for one in part.routes
-            if one.method == "GET"
+            one.path: one for part in resources(place) for one in part.routes if one.method == "GET"
         }
 
     def ask(self, path: str, *variables: object) -> bytes:
@@ -59,7 +54,7 @@ class Handlers:
         """What a question answers, or Refused where the server would refuse it."""
         try:
             answer = ask()
-        except (BuilderError, LookupError) as error:
+        except (BuilderError, RequestError) as error:
             refusal = self._app.make_response(self._app.handle_user_exception(error))
             body = msgspec.Raw(refusal.get_data())
             return encoded({"refused": Refused(refusal.status_code, body)})
@@ -76,19 +71,12 @@ class Handlers:
         yield "databases", encoded(databases)
         yield "trends", encoded(TrendList([]))
         for rest in _OF_FILE:
-            yield f"databases/{self._db}{rest}", self._as_read_only(rest)
+            yield f"databases/{self._db}{rest}", self.ask(f"{_DB}{rest}")
         for name in _TABLES:
             for form in ("csv", "json"):
                 path = f"{_DB}/export/{name}.<any(csv, json):form>"
                 yield f"databases/{self._db}/export/{name}.{form}", self.ask(path, form)
         yield f"databases/{self._db}/export/report.html", self.ask(f"{_DB}/export/report.html")
-
-    def _as_read_only(self, rest: str) -> bytes:
-        answer = self.ask(f"{_DB}{rest}")
-        if rest:
-            return answer
-        told: dict[str, Any] = msgspec.json.decode(answer)
-        return encoded({**told, "writable": False, "read_only": True})
 
     def of_pair(self, step: int, rank: int) -> Iterator[tuple[str, bytes]]:
         """Answers about a step and rank, by their addresses."""

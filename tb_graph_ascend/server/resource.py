@@ -66,7 +66,9 @@ class Resource:
 
         def declare(handler: Handler) -> Handler:
             summary = (handler.__doc__ or "").strip().splitlines()[0]
-            declared = Route(method, path, summary, query, body, answer, media_type, failures, handler)
+            declared = Route(
+                method, path, summary, query, body, answer, media_type, failures, handler
+            )
             self.routes.append(declared)
             endpoint = f"{method.lower()}_{handler.__name__}"
             view = _view(declared, handler)

@@ -293,6 +293,7 @@ def unrecorded(
 
 
 def reshapes(row: DiffRow) -> bool:
+    """Whether a row is a call that only lays a tensor out anew."""
     side = row.problem or row.benchmark
     return side is not None and work_named(side.title) == "view"
 

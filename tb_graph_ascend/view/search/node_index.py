@@ -119,7 +119,7 @@ class PairIndex:
         return Listed.of(self.columns, self.names, merge(*self.sides))
 
     def listed_through(self, patches: Patches) -> Listed:
-        """What a list has a row for: the rows as patches have them; those of the last ones are kept while one types."""
+        """The rows of a list as patches have them; the last are kept while one types."""
         if not patches.nodes:
             return self._listed
         seen = self._seen

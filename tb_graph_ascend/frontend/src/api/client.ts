@@ -67,7 +67,13 @@ export function address(path: string, query: Record<string, Argument> = {}): str
 
 type Answerer = (url: string, init: RequestInit) => Promise<Response>;
 
-let answerer: Answerer = (url, init) => fetch(url, init);
+const byServer: Answerer = (url, init) => fetch(url, init);
+let answerer = byServer;
+
+/** Whether a server answers; a page that carries its result has no dumps and saves nothing. */
+export function isServed(): boolean {
+  return answerer === byServer;
+}
 
 /** Have requests answered by something else than a server: a page that carries its result does. */
 export function answerBy(other: Answerer): void {

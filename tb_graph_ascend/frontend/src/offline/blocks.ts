@@ -26,6 +26,8 @@ export interface PageData {
   version: number;
   db: string;
   threshold: number | null;
+  /** All steps and ranks of the result, those without nodes too. */
+  places: [step: number, rank: number][];
   addresses: string[];
   answers: Lines;
   pairs: PairEntry[];

@@ -97,9 +97,11 @@ export class Router {
   private async table(given: Arguments): Promise<unknown> {
     const [step, rank] = [given.number("step") ?? 0, given.number("rank") ?? 0];
     const scope = given.text("scope") ?? "pair";
-    const isAsked = (one: Pair): boolean => scope === "all" || (one.rank === rank && (scope === "rank" || one.step === step));
+    const isAsked = (place: { step: number; rank: number }): boolean => scope === "all" || (place.rank === rank && (scope === "rank" || place.step === step));
+    const searched = this.data.places.filter(([at_, of]) => isAsked({ step: at_, rank: of })).length;
     const wish = { q: given.text("q") ?? "", sort: given.text("sort") ?? "order", descending: given.flag("descending"), offset: given.number("offset") ?? 0, limit: given.number("limit") ?? 200 };
-    return tableOf(this.pairs.filter(isAsked), this.pair(step, rank), this.data.threshold, wish);
+    const found = await tableOf(this.pairs.filter(isAsked), this.pair(step, rank), this.data.threshold, wish);
+    return { ...found, searched, pairs: searched };
   }
 
   private async ofNode(node: number, rest: string | undefined, given: Arguments): Promise<string> {
@@ -125,11 +127,10 @@ function refusedBy(text: string): Refused {
 
 /** From the root down to a node. */
 async function pathOf(pair: Pair, place: number): Promise<Path> {
-  const { parent, id } = await pair.nodes();
+  const { parent } = await pair.nodes();
   const places: number[] = [];
   for (let up = place; up >= 0; up = at(parent, up)) places.push(up);
-  places.sort((one, other) => at(id, one) - at(id, other));
-  return { path: await pair.texts<Node>("node", places) };
+  return { path: await pair.texts<Node>("node", places.reverse()) };
 }
 
 async function childrenOf(pair: Pair, place: number, offset: number, limit: number): Promise<unknown> {
