@@ -44,7 +44,7 @@ def _way(results: Results, read_step: ReadStep, node: int) -> Trace:
     hops = [start_of(start)]
     key = int(here.rows.key[row])
     if key != node:
-        hops.append(hop_to(results.node(key), "partner", None))
+        hops.append(_hop(results.node(key), "partner", None))
     hops += _within(results, here, row, None)
     cause = int(here.followers.cause[here.start_of(row)])
     differs = bool(here.carrying[row]) or cause != NOTHING
@@ -57,7 +57,7 @@ def _way(results: Results, read_step: ReadStep, node: int) -> Trace:
         at = here.row_of(writer.node)
         hops += _within(results, here, at, before)
         cause = int(here.followers.cause[here.start_of(at)])
-    finding = finding_of(results, hops[-1].node) if cause >= 0 else None
+    finding = _finding(results, hops[-1].node) if cause >= 0 else None
     return Trace(step, rank, finding, differs, hops)
 
 
@@ -102,15 +102,15 @@ def hop_through(
 ) -> Hop:
     """The hop to what made something, from readers to makers; `ask` says what passed."""
     if not step.certain:
-        return hop_to(made, "guess", None)
+        return _hop(made, "guess", None)
     passed = ask(*ends) if step.kind == INPUT else None
     if passed is not None:
-        return hop_to(made, "input", None, passed.value, passed.output, passed.exact)
+        return _hop(made, "input", None, passed.value, passed.output, passed.exact)
     if step.kind in (INPUT, FED):
         for one in here.gradient_readers if step.kind == INPUT else here.fed_readers:
             if one.reader in ends[0] and one.holder in ends[1]:
-                return hop_to(made, KINDS[step.kind], None, one.value, one.parameter)
-    return hop_to(made, KINDS[step.kind], None)
+                return _hop(made, KINDS[step.kind], None, one.value, one.parameter)
+    return _hop(made, KINDS[step.kind], None)
 
 
 def _passed(results: Results, readers: list[int], makers: list[int]) -> Passed | None:
@@ -126,10 +126,10 @@ def _written_before(
     found = next((one for one in read if one.node == node), None)
     if before is None or found is None:
         return None, None
-    return before, hop_to(results.node(found.writer), "before", before, found.value, found.output)
+    return before, _hop(results.node(found.writer), "before", before, found.value, found.output)
 
 
-def finding_of(results: Results, node: int) -> int:
+def _finding(results: Results, node: int) -> int:
     """The number of the finding that names a node; 0 where measures alone show it first."""
     for one in results.findings().findings:
         if one.node.id == node or any(place.node == node for place in one.places):
@@ -137,7 +137,7 @@ def finding_of(results: Results, node: int) -> int:
     return 0
 
 
-def hop_to(
+def _hop(
     node: Node,
     link: Link,
     step: int | None,
@@ -145,6 +145,5 @@ def hop_to(
     output: str | None = None,
     exact: bool = False,
 ) -> Hop:
-    """A node as a hop, reached by a link."""
     own = (node.id, node.name, node.side, node.order, node.score, node.input_score)
     return Hop(*own, link, value, output, exact, node.match is not None, step)
