@@ -21,7 +21,7 @@ from builder.results.across import find_everywhere
 from builder.results.engine import driver_of
 from builder.results.equal_numbers import Carried, carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
-from builder.results.flow_links import flow_of, passed_between
+from builder.results.flow_links import flow_of, passed_between, passed_everywhere
 from builder.results.handed_on import handed_on
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.received import Received, received
@@ -259,6 +259,10 @@ class ResultDatabase:
     def passed(self, consumers: Sequence[int], producers: Sequence[int]) -> Passed | None:
         """The worst value that passed from some nodes to some of the same pair."""
         return passed_between(consumers, producers, self.engine_at(max(consumers)))
+
+    def passed_everywhere(self, id_: int) -> dict[tuple[int, int], tuple[int, Passed]]:
+        """What passed from each node to each in the part of the file that holds a node."""
+        return passed_everywhere(self.engine_at(id_)) if self._stored.has_flow else {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""

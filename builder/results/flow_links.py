@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, select
+from sqlalchemy import ColumnElement, Engine, Row, Select, select
 
 from builder.results.equal_numbers import key_of
 from builder.results.records import FlowLink, Node, NodeFlow, Passed
@@ -25,6 +26,14 @@ def passed_between(
     consumers: Sequence[int], producers: Sequence[int], engine: Engine
 ) -> Passed | None:
     """The worst value that passed from some nodes to some; None where nothing did."""
+    near = flow.c.consumer.in_(consumers), flow.c.producer.in_(producers)
+    with engine.connect() as connection:
+        row = connection.execute(_passing().where(*near)).first()
+    return None if row is None else _passed(row)
+
+
+def _passing() -> Select[Any]:
+    """What passed, the worst value first."""
     read, made, output = form.alias(), form.alias(), record.alias()
     joined = flow.join(record, record.c.id == flow.c.value).join(read, read.c.id == record.c.form)
     joined = joined.outerjoin(output, output.c.id == flow.c.output)
@@ -33,14 +42,26 @@ def passed_between(
         *(flow.c.exact, read.c.role, read.c.path),
         *(made.c.role.label("made"), made.c.path.label("made_path")),
     )
-    near = flow.c.consumer.in_(consumers), flow.c.producer.in_(producers)
-    query = select(*columns).select_from(joined).where(*near)
-    with engine.connect() as connection:
-        row = connection.execute(query.order_by(record.c.score.desc(), flow.c.value)).first()
-    if row is None:
-        return None
+    query = select(*columns).select_from(joined)
+    return query.order_by(record.c.score.desc(), flow.c.value)
+
+
+def _passed(row: Row[Any]) -> Passed:
     output_key = None if row.made is None else key_of(row.made, row.made_path)
     return Passed(key_of(row.role, row.path), output_key, bool(row.exact))
+
+
+def passed_everywhere(engine: Engine) -> dict[tuple[int, int], tuple[int, Passed]]:
+    """What `passed_between` says of each reader and maker, with its place among all, worst first.
+
+    Of several readers or makers it is the one with the least place.
+    """
+    found: dict[tuple[int, int], tuple[int, Passed]] = {}
+    query = _passing().add_columns(flow.c.consumer, flow.c.producer)
+    with engine.connect() as connection:
+        for place, row in enumerate(connection.execute(query)):
+            found.setdefault((row.consumer, row.producer), (place, _passed(row)))
+    return found
 
 
 def _links(

@@ -97,6 +97,15 @@ def _has(connection: Connection, table: Table) -> bool:
     return bool(connection.execute(query, {"name": table.name}).scalar())
 
 
+def holds_shards(results: Results) -> bool:
+    """Whether a file knows of any value what its ranks hold of it."""
+    if not isinstance(results, ResultDatabase):
+        return False
+    with results.engine.connect() as connection:
+        known = [one for one in (layout, shard) if _has(connection, one)]
+        return any(connection.execute(select(one).limit(1)).first() for one in known)
+
+
 def _of_node(connection: Connection, node: Node) -> list[JoinedValue]:
     columns = value.c.id, value.c.role, value.c.path
     query = select(*columns).where(value.c.node == node.id).order_by(value.c.id)

@@ -34,6 +34,7 @@ from msprobe.cli import (
     multi_run_ut,
     op_generate,
     overflow_check,
+    page,
     run_ut,
     serve,
     trend,
@@ -44,7 +45,7 @@ from msprobe_core.format.mendable_error import MendableError
 
 COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, confirm, check),
-    *(serve, mcp, ask, trend, data2db, inspect, doctor),
+    *(serve, page, mcp, ask, trend, data2db, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare, compile_check),
 )

@@ -24,7 +24,10 @@ class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One route as declared; `answer` None means that the handler makes its own response."""
+    """One route as declared; `answer` None means that the handler makes its own response.
+
+    Who is no client, such as what writes a page without a server, calls the `handler` itself.
+    """
 
     method: str
     path: str
@@ -34,6 +37,7 @@ class Route:
     answer: type[msgspec.Struct] | None
     media_type: str
     failures: Sequence[int]
+    handler: Callable[..., Any]
 
 
 class Resource:
@@ -62,7 +66,9 @@ class Resource:
 
         def declare(handler: Handler) -> Handler:
             summary = (handler.__doc__ or "").strip().splitlines()[0]
-            declared = Route(method, path, summary, query, body, answer, media_type, failures)
+            declared = Route(
+                method, path, summary, query, body, answer, media_type, failures, handler
+            )
             self.routes.append(declared)
             endpoint = f"{method.lower()}_{handler.__name__}"
             view = _view(declared, handler)

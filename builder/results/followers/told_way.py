@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -18,6 +19,8 @@ from builder.results.records import Node, Passed
 from builder.results.trace import Hop, Link, Trace, start_of
 
 ReadStep = Callable[[int, int], StepFollowers]
+AskPassed = Callable[[list[int], list[int]], Passed | None]
+"""The worst value that passed between nodes of some rows: to readers, from makers."""
 # A difference that weights carry from step to step is followed so far back.
 _MOST_STEPS = 8
 
@@ -81,25 +84,26 @@ def _within(results: Results, here: StepFollowers, row: int, step: int | None) -
     if here.carrying[start]:
         steps += here.steps_back(start)
     keys = here.rows.key
+    ask = partial(_passed, results)
     nodes = {n.id: n for n in results.nodes_by_id([int(keys[one.row]) for one in steps])}
     for reader, one in zip([row, *(each.row for each in steps)], steps, strict=False):
         made = nodes.get(int(keys[one.row]))
         if made is not None:
             ends = here.ids_of(reader), here.makers_of(reader, one.row)
-            yield replace(_through(results, here, ends, one, made), step=step)
+            yield replace(hop_through(ask, here, ends, one, made), step=step)
 
 
-def _through(
-    results: Results,
+def hop_through(
+    ask: AskPassed,
     here: StepFollowers,
     ends: tuple[list[int], list[int]],
     step: BackStep,
     made: Node,
 ) -> Hop:
-    """The hop to what made something, from readers to makers."""
+    """The hop to what made something, from readers to makers; `ask` says what passed."""
     if not step.certain:
         return _hop(made, "guess", None)
-    passed = _passed(results, *ends) if step.kind == INPUT else None
+    passed = ask(*ends) if step.kind == INPUT else None
     if passed is not None:
         return _hop(made, "input", None, passed.value, passed.output, passed.exact)
     if step.kind in (INPUT, FED):

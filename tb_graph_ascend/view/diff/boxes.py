@@ -41,7 +41,7 @@ _FEWEST_REPEATS = 2
 _MOST_LEFT = 3
 # Of what is not drawn, so many names are told.
 _MOST_NAMES = 20
-_GRADIENTS = ".parameters_grad."
+GRADIENTS = ".parameters_grad."
 _COLLECTION = KINDS.index("collection")
 _BACKWARD = DIRECTIONS.index("backward")
 
@@ -125,9 +125,9 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     visible = index.listed(Wanted(".".join(map(str, keys)))).visible
     arrows = arrows_of(rows, visible, index.drawn)
     places = _places_in(rows, visible, row, set(few))
-    silent = _unrecorded(results, index, visible, places[: 2 * MOST_BOXES])
+    silent = unrecorded(results, index, visible, places[: 2 * MOST_BOXES])
     ends = {end for one in arrows for end in (one.producer, one.consumer)}
-    loose = {at for at in silent - ends if _reshapes(row_at(index, visible, at))}
+    loose = {at for at in silent - ends if reshapes(row_at(index, visible, at))}
     lone = _lone_gradients(rows, visible, row, set(places) - ends) if arrows else []
     placed = [place for place in places if place not in loose and place not in lone]
     shown = placed[:MOST_BOXES]
@@ -144,7 +144,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     outputs |= _seen(results, arrows, boxes, shown)
     leaves = _leaves(results, index, visible, arrows)
     key_of = dict(zip(shown, (box.key for box in boxes), strict=True))
-    weights = _weights(results, boxes)
+    weights = weights_of(results, boxes)
     unfed = unfed_places(shown, parents, lanes, fed) if len(above) == 1 else []
     return ModuleGraph(
         module=row_at(index, visible, int(visible.place[row])),
@@ -158,7 +158,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
                 outputs.get(box.key),
                 place in silent,
                 weights.get(box.key, []),
-                _repeats(rows, int(visible.row[place])),
+                repeats_in(rows, int(visible.row[place])),
             )
             for place, parent, lane, box in zip(shown, parents, lanes, boxes, strict=True)
         ],
@@ -169,7 +169,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
         left_out=len(placed) - len(shown),
         unplaced=len(loose),
         gradients=sum(max(1, abs(int(visible.fold[place]))) for place in lone),
-        gradient_names=[_module_at(rows, int(visible.row[at])) for at in lone[:_MOST_NAMES]],
+        gradient_names=[module_at(rows, int(visible.row[at])) for at in lone[:_MOST_NAMES]],
         inputs=inputs_of(results, [(at, key_of[at]) for at in unfed]),
     )
 
@@ -196,7 +196,7 @@ def _leaves(
     outputs = results.first_outputs([int(rows.key[row]) for row in ends])
     return {
         one: Leaves(
-            [_module_at(rows, member) for member in members[:_MOST_LEFT]],
+            [module_at(rows, member) for member in members[:_MOST_LEFT]],
             len(members),
             outputs.get(int(rows.key[one.source])) or outputs.get(int(rows.key[members[-1]])),
         )
@@ -204,7 +204,7 @@ def _leaves(
     }
 
 
-def _weights(results: Results, boxes: list[DiffRow]) -> dict[int, list[list[int]]]:
+def weights_of(results: Results, boxes: list[DiffRow]) -> dict[int, list[list[int]]]:
     """The shapes of the parameters of modules that run forward, by the key of their row."""
     if not isinstance(results, ResultDatabase):
         return {}
@@ -214,7 +214,7 @@ def _weights(results: Results, boxes: list[DiffRow]) -> dict[int, list[list[int]
     return {of_node[id_]: [list(shape) for shape in found] for id_, found in shapes.items()}
 
 
-def _repeats(rows: MergedRows, row: int) -> Repeats | None:
+def repeats_in(rows: MergedRows, row: int) -> Repeats | None:
     """What a module holds as a list of modules of one class does; None for all others."""
     if rows.children[row] < _FEWEST_REPEATS:
         return None
@@ -233,7 +233,7 @@ def _repeats(rows: MergedRows, row: int) -> Repeats | None:
     return Repeats(count, type_name) if count >= _FEWEST_REPEATS else None
 
 
-def _module_at(rows: MergedRows, row: int) -> str:
+def module_at(rows: MergedRows, row: int) -> str:
     """The path of a row's module, else its name."""
     ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
     side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)
@@ -252,7 +252,7 @@ def _lone_gradients(
         row = int(visible.row[place])
         ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
         side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)
-        if int(rows.parent[row]) == module and _GRADIENTS in side.names[at]:
+        if int(rows.parent[row]) == module and GRADIENTS in side.names[at]:
             found.append(place)
     return found
 
@@ -282,7 +282,7 @@ def _places_in(rows: MergedRows, visible: VisibleRows, module: int, spread: set[
     return [at for at in np.flatnonzero(inside).tolist() if int(visible.row[at]) not in spread]
 
 
-def _unrecorded(
+def unrecorded(
     results: Results, index: DiffIndex, visible: VisibleRows, places: list[int]
 ) -> set[int]:
     """Which calls left no values where others did: a dump of structure has none at all."""
@@ -292,7 +292,8 @@ def _unrecorded(
     return {by_key[key] for key in results.without_values(list(by_key))}
 
 
-def _reshapes(row: DiffRow) -> bool:
+def reshapes(row: DiffRow) -> bool:
+    """Whether a row is a call that only lays a tensor out anew."""
     side = row.problem or row.benchmark
     return side is not None and work_named(side.title) == "view"
 
@@ -301,7 +302,7 @@ def _lanes(
     rows: MergedRows, visible: VisibleRows, shown: list[int], parents: list[int | None]
 ) -> list[Lane]:
     """The pass of each box, by its own direction or that of the first in it."""
-    backward = [_runs_backward(rows, int(visible.row[place])) for place in shown]
+    backward = [runs_backward(rows, int(visible.row[place])) for place in shown]
     top = [at for at, parent in enumerate(parents) if parent is None and backward[at]]
     last = top[-1] if top else len(shown)
     lanes: list[Lane] = []
@@ -313,7 +314,8 @@ def _lanes(
     return lanes
 
 
-def _runs_backward(rows: MergedRows, row: int) -> bool:
+def runs_backward(rows: MergedRows, row: int) -> bool:
+    """Whether a row runs backward: by its own direction or that of the first in it."""
     while True:
         ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
         side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)

@@ -61,6 +61,10 @@ class NameIndex:
         pieces = (piece.lower().encode("utf-8", "replace") for piece in self._pieces())
         return _Text(b"\n".join(pieces), len(self._names))
 
+    def names_once(self) -> list[str]:
+        """The names, each once, as `place` counts them."""
+        return self._names
+
     def _pieces(self) -> Iterator[str]:
         """The names in order, one a line, some thousands at a time."""
         for start in range(0, len(self._names), _CHUNK):

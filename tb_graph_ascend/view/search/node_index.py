@@ -66,7 +66,7 @@ class PairIndex:
         scores[places] = [known.get(id_, np.nan) for id_ in ids]
         return scores
 
-    def _scored(self, columns: PairColumns) -> PairColumns:
+    def scored(self, columns: PairColumns) -> PairColumns:
         """The columns with the scores of nodes without a partner."""
         return replace(columns, score=np.where(columns.matched, columns.score, self._alone))
 
@@ -93,9 +93,9 @@ class PairIndex:
         is no node of a dump: it is listed where the query asks for its kind. With the hits come
         the numbers that rise along that order. Raises ExpressionError.
         """
-        listed = self._listed_through(patches)
+        listed = self.listed_through(patches)
         if wanted.sort == "score" or any(map(_is_of_scores, terms)):
-            listed = replace(listed, columns=self._scored(listed.columns))
+            listed = replace(listed, columns=self.scored(listed.columns))
         asked = any(isinstance(term, Field) and term.name == "kind" for term in terms)
         chosen = np.ones(len(listed.rows), dtype=bool) if asked else ~listed.views
         for term in terms:
@@ -118,8 +118,8 @@ class PairIndex:
     def _listed(self) -> Listed:
         return Listed.of(self.columns, self.names, merge(*self.sides))
 
-    def _listed_through(self, patches: Patches) -> Listed:
-        """The rows as patches have them; those of the last ones are kept while one types."""
+    def listed_through(self, patches: Patches) -> Listed:
+        """The rows of a list as patches have them; the last are kept while one types."""
         if not patches.nodes:
             return self._listed
         seen = self._seen

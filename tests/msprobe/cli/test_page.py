@@ -1,31 +1,24 @@
-"""docs/commands.md is what the program says of itself."""
+"""A result as one page."""
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 
-from msprobe.cli.page import PAGES, commands_page
-from msprobe.cli.program import COMMANDS, command_parsers
-from tests.conftest import ROOT
-
-DOCS = ROOT / "docs"
+from builder import build
+from tests.msprobe.conftest import Run
 
 
-def test_the_page_is_current() -> None:
-    kept = (DOCS / "commands.md").read_text(encoding="utf-8")
-    assert kept == commands_page(), "python -m msprobe.cli.page > docs/commands.md"
+def test_says_which_page_it_wrote(run: Run, samples: Path, tmp_path: Path) -> None:
+    side = samples / "statistics" / "bench"
+    made = build(side, side, tmp_path).path
+    done = run("page", made, "-o", tmp_path / "page.html")
+    assert done.code == 0, done.err
+    assert str(tmp_path / "page.html") in done.out
+    assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
 
 
-def test_every_option_stands_on_the_page() -> None:
-    page = commands_page()
-    for name, parser in command_parsers().items():
-        part = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-        shown = set(re.findall(r"`(--?[\w-]+)`", part))
-        said = set(re.findall(r"(?:^| )  ?(--?[\w-]+)", parser.format_help(), re.MULTILINE))
-        assert said - {"-h", "--help", "--debug"} <= shown, name
-
-
-def test_every_command_has_a_page_that_is_there() -> None:
-    names = [command.__name__.rpartition(".")[2] for command in COMMANDS]
-    assert sorted(PAGES) == sorted(names)
-    assert all((DOCS / page.partition("#")[0]).is_file() for page in PAGES.values())
+def test_a_result_that_is_not_there_is_one_line(run: Run, tmp_path: Path) -> None:
+    done = run("page", tmp_path / "none.vis.db", "-o", tmp_path / "page.html")
+    assert done.code == 1
+    assert "no such file" in done.err
+    assert not (tmp_path / "page.html").exists()

@@ -66,6 +66,21 @@ export function address(path: string, query: Record<string, Argument> = {}): str
   return url.href;
 }
 
+type Answerer = (url: string, init: RequestInit) => Promise<Response>;
+
+const byServer: Answerer = (url, init) => fetch(url, init);
+let answerer = byServer;
+
+/** Whether a server answers; a page that carries its result has no dumps and saves nothing. */
+export function isServed(): boolean {
+  return answerer === byServer;
+}
+
+/** Have requests answered by something else than a server: a page that carries its result does. */
+export function answerBy(other: Answerer): void {
+  answerer = other;
+}
+
 async function send(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await sendOnce(url, init);
   if (response.status !== SENT_BEFORE) return response;
@@ -80,7 +95,7 @@ async function sendOnce(url: string, init: RequestInit): Promise<Response> {
   const name = pairsName(url);
   if (name !== null) all.set("X-Manual-Pairs", await name);
   try {
-    return await fetch(url, { credentials: "same-origin", ...init, headers: all });
+    return await answerer(url, { credentials: "same-origin", ...init, headers: all });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new RequestError("unreachable", null, 0, url);

@@ -12,6 +12,7 @@ import { type Layout, layOut } from "../graph/layered";
 import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
 import { useBoxes } from "../state/boxes";
 import type { GraphSession } from "../state/session";
+import { startLayoutWorker } from "../graph/layoutworker";
 
 export interface Laid {
   graph: ModuleGraph;
@@ -75,7 +76,7 @@ let tickets = 0;
 
 /** A worker where the page may have one, else here: at most 150 boxes take some milliseconds. */
 function inWorker(wish: Omit<LayoutWish, "ticket">): Promise<Layout> {
-  if (worker === undefined) worker = started();
+  if (worker === undefined) worker = startLayoutWorker();
   const own = worker;
   if (own === null) return Promise.resolve(layOut(wish.boxes, wish.edges));
   const ticket = ++tickets;
@@ -98,12 +99,4 @@ function inWorker(wish: Omit<LayoutWish, "ticket">): Promise<Layout> {
     own.addEventListener("error", failed);
     own.postMessage({ ...wish, ticket });
   });
-}
-
-function started(): Worker | null {
-  try {
-    return new Worker(new URL("../graph/layout.worker.ts", import.meta.url), { type: "module" });
-  } catch {
-    return null; // a frame may forbid workers
-  }
 }

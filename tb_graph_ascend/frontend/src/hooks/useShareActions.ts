@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { files } from "../api/client";
+import { files, isServed } from "../api/client";
 import { guarded } from "../state/actions";
 import { withHeads } from "../state/rowspicture";
 import { download } from "../state/export";
@@ -15,6 +15,9 @@ export interface ShareAction {
   label: string;
   run: (() => void) | null;
 }
+
+/** What a page hands on that carries its result: the rest is made by a server. */
+const IN_THE_PAGE = new Set(["link", "report", "pngView", "findings csv", "findings json", "pairs csv", "pairs json"]);
 
 /** Groups of actions, a line between them. */
 export function useShareActions(): ShareAction[][] {
@@ -30,7 +33,8 @@ export function useShareActions(): ShareAction[][] {
     { key: "report", label: t("share.report"), run: compared ? () => saveReport(data.id, stem) : null },
     { key: "pngView", label: t("share.pngView"), run: () => savePicture(stem) },
   ];
-  return [views, useTables(stem)];
+  const groups = [views, useTables(stem)];
+  return isServed() ? groups : groups.map((actions) => actions.filter(({ key }) => IN_THE_PAGE.has(key)));
 }
 
 /** Tables as files, each whole; the nodes table has its own buttons, for it goes with its query. */

@@ -8,6 +8,7 @@ import { claimEn } from "./claim.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { legendEn } from "./legend.en";
+import { offlineEn } from "./offline.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
 import { sureEn } from "./sure.en";
@@ -370,6 +371,7 @@ export const en = {
     http: "status {{status}}",
   },
   notice: noticesEn,
+  offline: offlineEn,
   share: {
     link: "Copy the link to this view",
     slide: "The answer as a picture of 1920 × 1080",

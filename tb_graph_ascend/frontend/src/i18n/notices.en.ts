@@ -29,6 +29,7 @@ export const noticesEn = {
   noPairs: "Nothing is mapped by hand yet, so there is nothing to rebuild with.",
   pairsUnsaved: "The folder cannot be written, so a rebuild would not know these pairs. Download the mapping file and use --manual_mapping.",
   readOnly: "This server was started read-only: nothing can be mapped here.",
+  noServer: "This page needs no server and changes nothing: to map, open the result with msprobe serve.",
   saved: "{{name}} is saved.",
   linkCopied: "The link to this view is copied.",
 };

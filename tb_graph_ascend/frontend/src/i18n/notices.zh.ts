@@ -31,6 +31,7 @@ export const noticesZh: typeof noticesEn = {
   noPairs: "还没有手动映射，无从重新构建。",
   pairsUnsaved: "文件夹不可写，重新构建时用不到这些映射。请下载映射文件并使用 --manual_mapping。",
   readOnly: "此服务以只读方式启动，不能映射。",
+  noServer: "此页面无需服务，不作任何更改：如需映射，请用 msprobe serve 打开结果。",
   saved: "已保存 {{name}}。",
   linkCopied: "已复制当前视图的链接。",
 };

@@ -9,6 +9,7 @@ import { claimZh } from "./claim.zh";
 import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { legendZh } from "./legend.zh";
+import { offlineZh } from "./offline.zh";
 import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
 import { sureZh } from "./sure.zh";
@@ -370,6 +371,7 @@ export const zh: Texts = {
     http: "状态 {{status}}",
   },
   notice: noticesZh,
+  offline: offlineZh,
   share: {
     link: "复制当前视图的链接",
     slide: "答案图片，1920 × 1080",

@@ -1,5 +1,6 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
+import { isServed } from "../api/client";
 import type { Answer, Database, Node, PlacedHop, PlacedTrace } from "../api/types";
 import { answerQuery, databaseQuery, detailsQuery, queryClient, traceQuery } from "../api/queries";
 import { isUnmatched } from "../graph/appearance";
@@ -209,7 +210,7 @@ function pickSelected(): Promise<void> {
   }
   return guarded(pickSelected, async () => {
     const database = await queryClient.query(databaseQuery(session.db));
-    if (!database.writable) set({ notice: "readOnly" });
+    if (!database.writable) set({ notice: isServed() ? "readOnly" : "noServer" });
     else if (node.match !== null) await sayMatched(session, node, database);
     else if (isUnmatched(node, true)) pickOrMap(node);
     else set({ notice: "notMappable" });

@@ -3,6 +3,7 @@
 import { Link, Presentation } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
+import { isServed } from "../../api/client";
 import { useHandOn } from "../../hooks/useHandOn";
 import { showPlace } from "../../state/actions";
 import type { NodePlace } from "../../state/places";
@@ -18,9 +19,11 @@ export function AnswerTools({ place, first }: { place: NodePlace | undefined; fi
           {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
         </button>
       )}
-      <button type="button" className="button" title={t("share.slide")} aria-label={t("answer.slide")} onClick={() => saveSlide("png")}>
-        <Presentation aria-hidden size={14} /> <span className="wide-only">{t("answer.slide")}</span>
-      </button>
+      {isServed() && (
+        <button type="button" className="button" title={t("share.slide")} aria-label={t("answer.slide")} onClick={() => saveSlide("png")}>
+          <Presentation aria-hidden size={14} /> <span className="wide-only">{t("answer.slide")}</span>
+        </button>
+      )}
       <button type="button" className="button" title={t("share.link")} aria-label={t("answer.link")} onClick={copyLink}>
         <Link aria-hidden size={14} /> <span className="wide-only">{t("answer.link")}</span>
       </button>

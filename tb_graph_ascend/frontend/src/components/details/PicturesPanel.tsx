@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Suspense, lazy, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { isServed } from "../../api/client";
 import { pictureQuery } from "../../api/queries";
 import type { Histogram, NodeDetails, Picture, ValuePair } from "../../api/types";
 import { shortNumber } from "../../text/numbers";
@@ -30,6 +31,7 @@ function PicturesOf({ details }: { details: NodeDetails }) {
   if (data && data.task !== "tensor") {
     return <p className="message">{t("pictures.tensorOnly")}</p>;
   }
+  if (!isServed()) return <p className="message">{t("offline.pictures")}</p>;
   if (!value) return <p className="message">{t("details.noValues")}</p>;
   return (
     <div className="scroll pictures">

@@ -4,6 +4,7 @@ import { Share2 } from "lucide-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { isServed } from "../../api/client";
 import { useLeave } from "../../hooks/useLeave";
 import { useShareActions } from "../../hooks/useShareActions";
 
@@ -67,6 +68,7 @@ export function ShareMenu() {
               ))}
             </div>
           ))}
+          {!isServed() && <p className="menu-note">{t("offline.share")}</p>}
         </div>
       )}
     </div>

@@ -3,7 +3,7 @@
 import { ArrowDownNarrowWide, ArrowUpNarrowWide } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { type TableQuery, files } from "../../api/client";
+import { type TableQuery, files, isServed } from "../../api/client";
 import { useDatabase } from "../../hooks/useDatabase";
 import { placed, stemOf } from "../../hooks/useHandOn";
 import { useTableQuery } from "../../hooks/useNodeTable";
@@ -110,6 +110,7 @@ function Files({ offered }: { offered: boolean }) {
   const { data } = useDatabase();
   const query = useTableQuery();
   if (!data || !query) return null;
+  if (!isServed()) return <span className="muted">{t("offline.files")}</span>;
   return (
     <div className="segmented" role="group" aria-label={t("lists.files")}>
       {(Object.keys(FORMS) as (keyof typeof FORMS)[]).map((form) => (

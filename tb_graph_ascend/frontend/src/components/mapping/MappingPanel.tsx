@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Redo2, Undo2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
+import { isServed } from "../../api/client";
 import { mappingsQuery } from "../../api/queries";
 import type { Mappings } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
@@ -47,7 +48,7 @@ function ReadOnly({ mappings }: { mappings: Mappings }) {
   const { t } = useTranslation();
   return (
     <div className="scroll mapping">
-      <p className="muted">{t("mapping.readOnly")}</p>
+      <p className="muted">{t(isServed() ? "mapping.readOnly" : "offline.readOnly")}</p>
       <MappedPairs mappings={mappings} changeable={false} />
       <SharedWeights pairs={mappings.pairs} />
     </div>

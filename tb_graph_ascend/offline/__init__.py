@@ -1,0 +1,1 @@
+"""Writes a result as one page that needs no server."""
