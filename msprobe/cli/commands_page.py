@@ -1,4 +1,4 @@
-"""Writes the page of all commands from the program: python -m msprobe.cli.commands_page > docs/commands.md.
+"""Writes the page of all commands: python -m msprobe.cli.commands_page > docs/commands.md.
 
 A test holds the page to it, so that it cannot say anything else than `msprobe --help`.
 """

@@ -65,8 +65,8 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--same",
         choices=("program", "versions", "model", "tokens"),
-        help="what both runs have in common: `program`: they run the same code; `versions`: most of "
-        "it (either is compared call by call); `model`: two programs of one model, compared at "
+        help="what both runs have in common: `program`: they run the same code; `versions`: most "
+        "of it (either is compared call by call); `model`: two programs of one model, compared at "
         "modules with the same weights; `tokens`: a trainer and its rollout, compared token by "
         "token [chosen by how many calls and token ids they share]",
     )
