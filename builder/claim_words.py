@@ -126,7 +126,7 @@ _EN = {
     "is.ends": "end results differ by more than rounding ({count})",
     "is.ends_close": "end results are among them ({count})",
     "is.amplified": "modules choose between numbers nearer than the runs are apart, and nothing "
-    "behind them was judged ({count})",
+    "behind them was assessed ({count})",
     "is.untold": "calls pick other elements, and nothing tells whether that is a tie ({count})",
     "is.infinite": "{count} values have an infinite error",
     "is.surplus": "{count} values are in one run alone",

@@ -233,20 +233,13 @@ def begins_within_the_tolerance(case: Case) -> Cause | None:
     return None
 
 
-def behind_a_finding(case: Case) -> Cause | None:
-    """Inputs agree by their statistics behind a finding: their elements need not.
-
-    Only inputs that are equal to the last digit show that a finding has not led here.
-    """
-    if not (begins_here(case) and case.scored.inexact_inputs(case.node)):
-        return None
-    return case.attribution.latest(weak=True)
-
-
 def introduces_a_difference(case: Case) -> Cause | None:
     """Inputs agree, outputs diverge: it begins here."""
     if not begins_here(case):
         return None
+    known = case.attribution.latest(weak=True)
+    if known is not None and case.scored.inexact_inputs(case.node):
+        return known  # statistics that agree do not show that the finding has not led here
     otherwise = case.candidates.changes.given_otherwise(case.node)
     if otherwise:
         given = case.facts.argument_reason(otherwise[0])
@@ -276,7 +269,6 @@ RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     grew_out_of_a_finding,
     follows_a_changed_call,
     begins_within_the_tolerance,
-    behind_a_finding,
     introduces_a_difference,
 )
 """Asked of a node whose outputs diverge and whose inputs do not."""

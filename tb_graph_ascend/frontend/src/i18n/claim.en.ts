@@ -64,7 +64,7 @@ export const claimEn = {
     rated_rows: "rows are rated error ({{count}})",
     ends: "end results differ by more than rounding ({{count}})",
     ends_close: "end results are among them ({{count}})",
-    amplified: "modules choose between numbers nearer than the runs are apart, and nothing behind them was judged ({{count}})",
+    amplified: "modules choose between numbers nearer than the runs are apart, and nothing behind them was assessed ({{count}})",
     untold: "calls pick other elements, and nothing tells whether that is a tie ({{count}})",
     infinite: "{{count}} values have an infinite error",
     surplus: "{{count}} values are in one run alone",
