@@ -206,8 +206,12 @@ class Changes:
             return None
         first.named = True
         scope = first.scope
-        before = [c for c in self._live() if c.order <= first.order and _is_unmatched(c)]
-        before = [c for c in before if phase_of(c.node) == "forward"]
+        before = [
+            change
+            for change in self._live()
+            if change.order <= first.order and _is_unmatched(change)
+            if phase_of(change.node) == "forward"
+        ]
         cut = self._latest(c for c in before if is_in(c.scope, first.node))
         while cut is None:
             cut = self._latest(c for c in before if c.scope is scope)

@@ -49,12 +49,11 @@ class OwnHealing:
     def _all_gradients_agree(self) -> bool:
         """Whether there are no gradients, or those of all parameters of either run agree."""
         trees = (self._matching.problem, self._matching.benchmark)
-        backward = [n for tree in trees for n in tree.in_order if n.direction == "backward"]
-        held = [node for node in backward if node.holds_gradients]
-        known = all(node in self._matching.partner for node in held)
-        ours = (n for n in self._matching.problem.in_order if n.holds_gradients) if known else ()
+        sides = [[n for n in tree.in_order if n.direction == "backward"] for tree in trees]
+        ours, theirs = ([n for n in side if n.holds_gradients] for side in sides)
+        known = all(node in self._matching.partner for node in (*ours, *theirs))
         rows = [row for node in ours for row in self._known.outputs(node)]
-        return not backward or (bool(rows) and known and all(map(self._agrees, rows)))
+        return not any(sides) or (bool(rows) and known and all(map(self._agrees, rows)))
 
     def _region(self, finding: Finding) -> set[TreeNode]:
         """The calls of the problem that differ because of a finding; empty where a way is lost."""

@@ -26,14 +26,20 @@ def share(matched: int, *alone: int) -> float | None:
     return matched / (matched + fewer) if matched + fewer else None
 
 
+def shared_by_name(matching: Matching) -> tuple[float | None, int]:
+    """The share of calls that have a partner, of the run that has fewer, and all that have none."""
+    matched = len(matching.partner) // 2 - 1
+    trees = (matching.problem, matching.benchmark)
+    alone = [len(tree.in_order) - 1 - matched for tree in trees]
+    return share(matched, *alone), sum(alone)
+
+
 def are_versions(matching: Matching) -> bool:
     """Whether two runs share enough calls and modules to be compared call by call.
 
     The calls of an optimizer are many, and the same whatever they update.
     """
-    matched = len(matching.partner) // 2 - 1
-    sizes = (len(tree.in_order) - 1 for tree in (matching.problem, matching.benchmark))
-    shared = share(matched, *(size - matched for size in sizes))
+    shared, _ = shared_by_name(matching)
     modules = _share_of_modules(matching)
     if modules is not None and modules < _ENOUGH_MODULES:
         return False

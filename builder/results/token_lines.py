@@ -12,8 +12,7 @@ from builder.results.database import ResultDatabase
 from builder.results.reading import Results
 from builder.results.records import Count, Role
 from builder.results.schema import token_cell, token_line, value
-
-_WORST, _NONE = 254, 255  # what a byte of a line says: the worst score, and that there is none
+from builder.write.tables import NO_SCORE, WORST_SCORE
 
 
 class TokenPlace(msgspec.Struct, frozen=True):
@@ -100,7 +99,7 @@ def _line(row: Row[Any]) -> TokenLine:
         value=row.value,
         role=row.role,
         path=row.path,
-        scores=[None if byte == _NONE else byte / _WORST for byte in row.scores],
+        scores=[None if byte == NO_SCORE else byte / WORST_SCORE for byte in row.scores],
         first=first,
         apart=int(row.apart),
         tokens=int(row.tokens),

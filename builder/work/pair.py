@@ -37,14 +37,14 @@ from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
 from builder.match.sequences.forwards import passes_of
 from builder.match.sequences.token_matching import AlignedRuns, match_tokens
-from builder.match.shared_calls import are_versions
+from builder.match.shared_calls import are_versions, shared_by_name
 from builder.match.tree import Tree, build_tree
 from builder.reasons import Reason, TokensAligned, TwoImplementations
 from builder.work.layout_findings import with_layout_findings
 from builder.work.merge_plan import weights_in_shares
 from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
-from builder.work.pair_kind import kind_of, shared_by_name
+from builder.work.pair_kind import kind_of
 from builder.work.phases import enter
 from builder.work.plan import PairPlan
 

@@ -8,7 +8,7 @@ more, and ports whose layers have other names 30 % or less.
 from __future__ import annotations
 
 from builder.match.nodes import Matching
-from builder.match.shared_calls import ENOUGH_SHARED, share
+from builder.match.shared_calls import ENOUGH_SHARED
 from builder.reasons import (
     KindSure,
     OneProgram,
@@ -58,14 +58,6 @@ def kind_of(
         return OneProgram("certain" if _has_modules(matching) else "likely", shared)
     is_sure = shared >= _SURELY_SHARED and _has_modules(matching)
     return TwoVersions("certain" if is_sure else "likely", shared, alone)
-
-
-def shared_by_name(matching: Matching) -> tuple[float | None, int]:
-    """The share of calls that have a partner, of the run that has fewer, and all that have none."""
-    matched = len(matching.partner) // 2 - 1
-    trees = (matching.problem, matching.benchmark)
-    alone = [len(tree.in_order) - 1 - matched for tree in trees]
-    return share(matched, *alone), sum(alone)
 
 
 def _told(is_asked: bool, sure: KindSure) -> KindSure:

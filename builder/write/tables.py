@@ -256,6 +256,9 @@ TOKEN_CELL = TableSpec(
     ),
 )
 
+# A byte of `scores` is the worst score of a cell, WORST_SCORE for 1; NO_SCORE: it has no numbers.
+WORST_SCORE, NO_SCORE = 254, 255
+
 # How far apart a value is at each token.
 TOKEN_LINE = TableSpec(
     "token_line",
@@ -263,7 +266,7 @@ TOKEN_LINE = TableSpec(
         "value INTEGER PRIMARY KEY",  # the problem's record
         "node INTEGER NOT NULL",
         "graph INTEGER NOT NULL",
-        "scores BLOB NOT NULL",  # a byte a cell: 0 … 254 is the worst score 0 … 1; 255: no numbers
+        "scores BLOB NOT NULL",  # a byte a cell
         "request INTEGER",  # the first token that is apart, in the order in which it was computed
         "position INTEGER",  # null where none is
         "apart INTEGER NOT NULL",  # tokens that are

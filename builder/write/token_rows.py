@@ -13,10 +13,10 @@ from builder.diagnosis.first_tokens import tokens_apart
 from builder.match.sequences.token_alignment import Integers, Tokens
 from builder.match.sequences.token_matching import TokenErrors
 from builder.write.placement import Placed
+from builder.write.tables import NO_SCORE, WORST_SCORE
 
 Row = tuple[object, ...]
 MOST_CELLS = 256  # a line is looked at: more cells than this have no width of their own
-_WORST, _NONE = 254, 255
 
 
 def token_cell_rows(known: TokenErrors | None, graph: int) -> Iterator[Row]:
@@ -63,7 +63,7 @@ def cells_of(scores: Floats) -> bytes:
     if not len(scores):
         return b""
     worst = np.fmax.reduceat(scores, list(_firsts(len(scores))))
-    levels = np.where(np.isnan(worst), _NONE, np.ceil(np.nan_to_num(worst) * _WORST))
+    levels = np.where(np.isnan(worst), NO_SCORE, np.ceil(np.nan_to_num(worst) * WORST_SCORE))
     return levels.astype(np.uint8).tobytes()
 
 

@@ -195,8 +195,11 @@ def made_by_a_changed_call(case: Case) -> Cause | None:
     """The value was put out by a call that one run alone makes, or went through a call without
     values that one run alone makes or makes otherwise; one that nothing has named yet comes first.
     """
-    said = _maker_of_one_run(case), through_a_call_without_values(case)
-    return next((one for one in said if isinstance(one, Named)), said[0] or said[1])
+    made = _maker_of_one_run(case)
+    if isinstance(made, Named):
+        return made
+    passed = through_a_call_without_values(case)
+    return passed if isinstance(passed, Named) else made or passed
 
 
 def reads_a_wrong_parameter(case: Case) -> Cause | None:
