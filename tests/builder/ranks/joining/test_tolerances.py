@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -21,6 +23,7 @@ from builder.ranks.joining.tolerances import (
     unlike_copies,
     which_are_off,
 )
+from msprobe_core.torch.measure.numbers import measure_now
 
 _FORMATS = ("float32", "bfloat16", "float16")
 _formats = st.sampled_from(_FORMATS)
@@ -55,14 +58,14 @@ def test_a_sum_over_ranks_keeps_within_its_rounding(
         assert doubled > sum_rounding(ranks, epsilon_of([name]), count) * scale
 
 
-@given(st.integers(2, 200_000), _seeds)
-def test_recorded_numbers_keep_within_their_rounding(count: int, seed: int) -> None:
-    values = _drawn((count,), seed).float()
+@given(st.integers(2, 200_000), _seeds, st.sampled_from(_FORMATS))
+def test_recorded_numbers_keep_within_their_rounding(count: int, seed: int, name: str) -> None:
+    values = _drawn((count,), seed).to(getattr(torch, name))
     exact = _exact(values)
-    limit = recorded_rounding(count)
-    assert abs(float(values.sum()) - exact.sum()) <= limit * np.abs(exact).sum()
-    norm = float(np.linalg.norm(exact))
-    assert abs(float(values.norm()) - norm) <= limit * norm
+    limit, norm = recorded_rounding(count), float(np.linalg.norm(exact))
+    recorded = json.loads("{" + measure_now(values).text.removeprefix(",") + "}")
+    assert abs(recorded["Mean"] * count - exact.sum()) <= limit * np.abs(exact).sum()
+    assert abs(recorded["Norm"] - norm) <= limit * norm
 
 
 @pytest.mark.parametrize("name", _FORMATS)
