@@ -148,7 +148,7 @@ class Blame:
         for finding, values in policy.mistaken():
             known.take_back(finding)
             known.tolerate(values)
-        gone = None if known.findings else self._changes.lost_gradients()
+        gone = self._changes.lost_gradients(self._is_leaf if known.findings else None)
         if gone is not None:
             self._opened(gone)
         late = None if known.findings else self._changes.late()
@@ -167,6 +167,11 @@ class Blame:
             tuple(known.untold),
             policy.by_scores,
         )
+
+    def _is_leaf(self, row: int) -> bool:
+        """Whether a value is read that is a parameter of the module around."""
+        node = self._matching.problem.in_order[int(self._facts.comparison.pairs.node[row])]
+        return not self._facts.comparison.is_output[row] and bool(self._facts.owner_of(node, row))
 
     def _visit(self, node: TreeNode) -> None:
         partner = self._matching.partner.get(node)

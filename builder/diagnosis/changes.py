@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
@@ -53,6 +53,7 @@ class Changes:
         calls = [node for node in self._matching.benchmark.in_order if self.is_change(node)]
         self._ahead = calls[::-1]
         self.listed: list[Change] = []
+        self._gradients: list[Change] = []
         self._named: set[TreeNode] = set()
         comparison = facts.comparison
         numbers = ~(facts.paired.tensors[0] & facts.paired.tensors[1]) & (comparison.error > 0)
@@ -143,6 +144,7 @@ class Changes:
         change = Change(kind, node, here.exec_order, scope_of(here))
         if node not in self._named:
             self.listed.append(change)
+            self._gradients += [change] if kind == "gradient" else []
         return change
 
     def of(self, node: TreeNode | None) -> Change | None:
@@ -220,19 +222,25 @@ class Changes:
             scope = scope_of(scope)
         return cut or first
 
-    def lost_gradients(self) -> Named | None:
-        """What cuts parameters of one run off from their gradients; asked where nothing is named.
+    def lost_gradients(self, is_leaf: Callable[[int], bool] | None = None) -> Named | None:
+        """What cuts parameters of one run off from their gradients.
 
         What is gone has no value that could differ. Only where both runs go back at all: a run
-        without a backward pass is another kind of run.
+        without a backward pass is another kind of run. Behind a finding, which may have cut off
+        what it made, only leaves count, which nothing made: `is_leaf` tells of a row.
         """
         trees, partner = (self._matching.problem, self._matching.benchmark), self._matching.partner
         ours = trees[0].in_order
         if not any(node.direction == "backward" and node in partner for node in ours):
             return None
-        gone = any(n.holds_gradients and n not in partner for tree in trees for n in tree.in_order)
-        change = self.of_gradient() if gone else None
+        gone = any(are_of_one_run(n, partner) for tree in trees for n in tree.in_order)
+        change = (self._frozen(is_leaf) if is_leaf else self.of_gradient()) if gone else None
         return None if change is None else self.naming(change, ours[change.order], 1.0)
+
+    def _frozen(self, is_leaf: Callable[[int], bool]) -> Change | None:
+        """The first call that reads a leaf of which one run alone wants a gradient."""
+        untold = (change for change in self._gradients if change.node not in self._named)
+        return next((c for c in untold if is_leaf(self.requires_grad(c.node)[0])), None)
 
     def late(self) -> Named | None:
         """The last in the optimizer's part of a walk without findings: the next step shows it."""
@@ -384,6 +392,14 @@ def scope_of(node: TreeNode) -> TreeNode | None:
     while up is not None and up.kind == "collection":
         up = up.parent
     return None if up is None or up.kind == "root" else up
+
+
+def are_of_one_run(node: TreeNode, partner: Mapping[TreeNode, TreeNode]) -> bool:
+    """Whether a node holds gradients of parameters that the other run lacks, in part or all."""
+    if not node.holds_gradients:
+        return False
+    other = partner.get(node)
+    return other is None or len(range(*other.values)) < len(range(*node.values))
 
 
 def is_in(inner: TreeNode | None, outer: TreeNode) -> bool:

@@ -109,6 +109,20 @@ class Facts:
                 classes.inputs.append(row)
         return classes
 
+    def owner_of(self, node: TreeNode, row: int) -> TreeNode | None:
+        """The innermost module around a call whose own parameter a value is that the call reads."""
+        owner = node.parent
+        while owner is not None and owner.kind != "root":
+            own = [r for r in self.paired.rows(owner) if self._is_parameter(r)]
+            if own and self.paired.share_a_value(own, [row]):
+                return owner
+            owner = owner.parent
+        return None
+
+    def _is_parameter(self, row: int) -> bool:
+        is_own = self.comparison.keys[row].startswith("parameters.")
+        return is_own and not self.comparison.is_output[row] and self.paired.are_tensors[row]
+
     def worst(self, rows: list[int]) -> int:
         """The row with the highest score."""
         return max(rows, key=lambda row: float(self.comparison.score[row]))
@@ -174,9 +188,7 @@ class Facts:
     def _precision_is_rare(self) -> bool:
         if self.comparison.precision[0] != self.comparison.precision[1]:
             return False
-        nodes = self.comparison.pairs.node
-        rows = [row for row, what in self.comparison.differs.items() if "dtype" in what]
-        return 0 < len(np.unique(nodes[rows])) <= len(np.unique(nodes)) / 2
+        return any("dtype" in what for what in self.comparison.differs.values())
 
     def _dtype_differs(self, row: int) -> bool:
         """Whether two floating formats meet; masks as numbers or as booleans are no precision."""

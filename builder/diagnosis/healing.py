@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from builder.diagnosis.changes import scope_of
+from builder.diagnosis.changes import are_of_one_run, scope_of
 from builder.diagnosis.end_results import EndResults
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
@@ -44,8 +44,9 @@ class Healing:
 
     def _results_agree(self) -> bool:
         """Whether every result of either run agrees; one that cannot be compared does not."""
-        results = self._ends.listed()
-        if any(node not in self._partner for node in (*results, *self._theirs.listed())):
+        results, theirs = self._ends.listed(), self._theirs.listed()
+        partner = self._partner
+        if any(node not in partner or are_of_one_run(node, partner) for node in results + theirs):
             return False
         rows = [row for node in results for row in self._known.outputs(node)]
         return bool(rows) and all(map(self._agrees, rows))

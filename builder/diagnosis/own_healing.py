@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from builder.diagnosis.changes import scope_of
+from builder.diagnosis.changes import are_of_one_run, scope_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.flow.feeding import NOWHERE, Flow
@@ -51,7 +51,7 @@ class OwnHealing:
         trees = (self._matching.problem, self._matching.benchmark)
         sides = [[n for n in tree.in_order if n.direction == "backward"] for tree in trees]
         ours, theirs = ([n for n in side if n.holds_gradients] for side in sides)
-        known = all(node in self._matching.partner for node in (*ours, *theirs))
+        known = not any(are_of_one_run(node, self._matching.partner) for node in ours + theirs)
         rows = [row for node in ours for row in self._known.outputs(node)]
         return not any(sides) or (bool(rows) and known and all(map(self._agrees, rows)))
 
@@ -107,20 +107,25 @@ class OwnHealing:
     def _gradients_agree(self, node: TreeNode) -> bool:
         """Whether what flows back into a call, and into parameters of a module, agrees."""
         if node.kind == "module":
-            rows = [r for held in self._held.get(node, ()) for r in self._known.outputs(held)]
-            return all(map(self._agrees, rows))
+            partner = self._matching.partner
+            ours, theirs = (self._held.get(n, []) for n in (node, partner[node]))
+            rows = [r for held in ours for r in self._known.outputs(held)]
+            alone = any(are_of_one_run(held, partner) for held in ours + theirs)
+            return not alone and all(map(self._agrees, rows))
         if node.backward is None:
-            return not _wants_gradient(self._facts, node)
+            wanted = self._matching.partner[node].backward is not None
+            return not wanted and not _wants_gradient(self._facts, node)
         rows = self._known.inputs(node.backward)
         return bool(rows) and all(map(self._agrees, rows))
 
     @cached_property
     def _held(self) -> dict[TreeNode, list[TreeNode]]:
-        """The nodes of gradients of parameters by the forward call of their module."""
+        """The nodes of gradients of parameters, of both runs, by their module's forward call."""
         held: dict[TreeNode, list[TreeNode]] = defaultdict(list)
-        for node in self._matching.problem.in_order:
-            if node.holds_gradients and node.forward is not None:
-                held[node.forward].append(node)
+        for tree in (self._matching.problem, self._matching.benchmark):
+            for node in tree.in_order:
+                if node.holds_gradients and node.forward is not None:
+                    held[node.forward].append(node)
         return held
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,14 @@ from tests.parallel.strip import Dumps, strip
 class Layers(nn.Module):
     """Two layers, between which a value may be cut off from its gradient."""
 
-    def __init__(self, between: Change = same, inside: Change = same) -> None:
+    def __init__(
+        self, between: Change = same, inside: Change = same, frozen: Collection[str] = ()
+    ) -> None:
         super().__init__()
         self.first, self.second = Inner(inside), nn.Linear(16, 16)
         self.between = between
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(name not in frozen)
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.tanh(self.second(self.between(self.first(torch.sin(x)))))
@@ -49,11 +55,17 @@ def copied(x: Tensor) -> Tensor:
 
 
 def found(
-    tmp_path: Path, dumps: Dumps = "ours", *, trains: bool = True, **changes: Change
+    tmp_path: Path,
+    dumps: Dumps = "ours",
+    *,
+    trains: bool = True,
+    frozen: tuple[Collection[str], Collection[str]] = ((), ()),
+    **changes: Change,
 ) -> tuple[StoredFinding, ...]:
+    ours, theirs = (partial(Layers, frozen=names) for names in frozen)
     sides = (
-        recorded(tmp_path / "problem", Layers, trains=trains, **changes),
-        recorded(tmp_path / "benchmark", Layers, trains=trains),
+        recorded(tmp_path / "problem", ours, trains=trains, **changes),
+        recorded(tmp_path / "benchmark", theirs, trains=trains),
     )
     for side in sides:
         strip(side, dumps)
@@ -75,6 +87,45 @@ def test_where_no_call_shows_it_the_value_is_named(tmp_path: Path, dumps: Dumps)
     (cause,) = found(tmp_path, dumps, between=cut_off_unseen)
     assert cause.kind == "argument_differs" and not cause.heals
     assert "requires_grad" in str(cause.reasons[0])
+
+
+FROZEN: dict[str, Collection[str]] = {
+    "a weight": ["second.weight"],
+    "a bias": ["second.bias"],
+    "the last layer": ["second.weight", "second.bias"],
+    "the first layer": ["first.project.weight", "first.project.bias"],
+    "a weight of the first layer": ["first.project.weight"],
+}
+
+
+@pytest.mark.parametrize("trains", [True, False])
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("frozen", FROZEN.values(), ids=FROZEN)
+def test_parameters_that_one_run_alone_froze_are_no_other_way_to_the_same(
+    tmp_path: Path, frozen: Collection[str], side: int, trains: bool
+) -> None:
+    """All that is compared agrees, and one run does not train a layer."""
+    (cause,) = found(tmp_path, trains=trains, frozen=(frozen, ()) if side == 0 else ((), frozen))
+    layer = min(frozen).rpartition(".")[0]
+    call = "Functional.linear.0" if layer == "first.project" else "Functional.linear.1"
+    assert cause.name in (f"{call}.forward", f"Module.{layer}.Linear.forward.0")
+    assert not cause.heals and "requires_grad" in str(cause.reasons[0])
+
+
+@pytest.mark.parametrize("dumps", ["ours", "peer"])
+@pytest.mark.parametrize("frozen", FROZEN.values(), ids=FROZEN)
+def test_so_they_are_behind_another_fault(
+    tmp_path: Path, frozen: Collection[str], dumps: Dumps
+) -> None:
+    both = found(tmp_path, dumps, frozen=(frozen, ()), between=lambda x: x * 1.5)
+    (froze,) = (cause for cause in both if "requires_grad" in str(cause.reasons[0]))
+    assert len(both) == 2 and "Tensor.__mul__.0.forward" in {cause.name for cause in both}
+    assert not froze.heals
+
+
+def test_what_a_fault_cuts_off_is_no_second_one(tmp_path: Path) -> None:
+    (cause,) = found(tmp_path, between=lambda x: x.detach() * 1.5)
+    assert "Tensor.detach.0.forward" in str(cause.reasons[0])
 
 
 def test_another_way_to_the_same_gradients_is_silent(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import UNSET
 
+from builder.compare.score import coarsest_epsilon
 from builder.compare.told_apart import told_by
 from builder.diagnosis.attribution import Attribution
-from builder.diagnosis.changes import Changes, scope_of, silent_before
+from builder.diagnosis.changes import Changes, silent_before
 from builder.diagnosis.excess import PLAIN, Excess, Makers
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change
@@ -204,14 +205,8 @@ def made_by_a_changed_call(case: Case) -> Cause | None:
 
 def reads_a_wrong_parameter(case: Case) -> Cause | None:
     """What is read is a parameter of a module around the call."""
-    owner, row = scope_of(case.node), case.excess.row
-    while owner is not None:
-        matched = owner in case.facts.comparison.matching.partner
-        own = case.known.parameters(owner) if matched else []
-        if own and case.facts.paired.share_a_value(own, [row]):
-            return case.parameters.cause(owner, [row])
-        owner = scope_of(owner)
-    return None
+    owner = case.facts.owner_of(case.node, case.excess.row)
+    return None if owner is None else case.parameters.cause(owner, [case.excess.row])
 
 
 def behind_a_changed_call(case: Case) -> Cause | None:
@@ -238,12 +233,28 @@ def gradient_of_a_changed_call(case: Case) -> Cause | None:
     return None if change is None else case.of_change(change)
 
 
+def rounded_as_its_forward_call(case: Case) -> Cause | None:
+    """The gradient arrives in another format, in which a finding lets its forward call compute, and
+    is apart by roundings to that.
+    """
+    forward, row = case.node.forward, case.excess.row
+    if forward is None or row not in case.facts.differing_dtypes(case.node, outputs=False):
+        return None
+    sides = (case.facts.paired.ours[row].dtype, case.facts.paired.theirs[row].dtype)
+    rounding = coarsest_epsilon([dtype for dtype in sides if dtype]) * case.known.norm[row]
+    if case.known.distance[row] > PLAIN * (case.excess.came + rounding):
+        return None
+    return case.attribution.source.get(forward)
+
+
 def elements_moved(case: Case) -> Cause | None:
     """The call that made the value agrees with its partner: on the way here elements were moved."""
     excess = case.excess
     maker = excess.makers.ours if excess.makers is not None else None
     if excess.way != "moved" or maker is None or excess.came > case.known.noise[excess.row]:
         return None
+    if case.facts.paired.is_nonfinite(case.facts.paired.value_pair(excess.row)[0]):
+        return None  # an infinite norm is the same whatever the other elements are
     return case.of_input(ElementsMoved(case.key, maker.name))
 
 
@@ -350,6 +361,7 @@ def introduces_a_difference(case: Case) -> Cause | None:
 RULES_FOR_EDGES: tuple[Rule, ...] = (
     made_by_a_changed_call,
     reads_a_wrong_parameter,
+    rounded_as_its_forward_call,
     behind_a_changed_call,
     gradient_of_a_changed_call,
     elements_moved,

@@ -69,7 +69,8 @@ class ValueMakers:
         made = self.ours.of(ours)
         if made is None or theirs == SURPLUS or not facts.sees_elements(row):
             return None
-        if not self.are_partners(row):
+        # An infinite norm is the same whatever the other elements are.
+        if facts.paired.is_nonfinite(ours) or not self.are_partners(row):
             return None
         numbers = self.ours.prints.numbers
         same = [
