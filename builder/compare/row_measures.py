@@ -12,6 +12,7 @@ import numpy as np
 from builder.compare.attributes import has_own_error, own_error
 from builder.compare.columns import Columns
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.infinite_marks import marks_apart
 from builder.compare.mask_constants import hold_masks
 from builder.compare.modes import Mode
 from builder.compare.pair_forms import PairForms
@@ -73,8 +74,14 @@ def measure_rows(mode: Mode, rows: PairedRows, cores: int) -> RowMeasures:
     if wide is not None:
         by_statistics = np.fmax(by_statistics, wide / np.fmax(*np.abs(right.table[:2])))
         distance = np.fmax(distance, wide)
-    error = _errors(mode, rows, by_statistics, estimates, tensors)
     norm = _norms(left, right, estimates)
+    marks = marks_apart(rows.records, rows.statistics)
+    if marks is not None:
+        apart, marked = marks
+        with np.errstate(invalid="ignore"):
+            by_statistics = np.fmax(by_statistics, apart / marked)
+        distance, norm = np.fmax(distance, apart), np.where(apart > 0, marked, norm)
+    error = _errors(mode, rows, by_statistics, estimates, tensors)
     return RowMeasures(by_statistics, error, distance, norm, estimates, tensors, unreadable)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from builder.compare.comparison import Comparison
+from builder.compare.infinite_marks import marks_apart
 from builder.compare.statistics import Statistics, error_parts
 from builder.reasons import (
     ElementsApart,
@@ -22,7 +23,7 @@ from msprobe_core.format import canonical_dtype, is_integer_dtype
 
 _ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
 # Which is named where several are as large: of a scaled tensor all of them are, but for rounding.
-_FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch")
+_FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch", "infinities")
 _ALIKE = 1e-5
 
 
@@ -51,6 +52,10 @@ def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
     (parts,) = statistics_parts(*_sides(comparison, row))
     if comparison.estimates is not None:
         parts["sketch"] = float(comparison.estimates.error[row])
+    ours, theirs = comparison.records
+    marks = marks_apart(([ours[row]], [theirs[row]]), _sides(comparison, row))
+    if marks is not None:
+        parts["infinities"] = float(marks[0][0] / marks[1][0])
     return named_part(parts, float(comparison.error[row]))
 
 

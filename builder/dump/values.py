@@ -28,6 +28,7 @@ class Record(msgspec.Struct, gc=False):
     data_name: str | None = None
     md5: str | float | None = None  # xor writes a 0-d tensor as a number
     sketch: str | None = None
+    inf_count: int | None = None
     unwritten: bool | None = None
     fused: bool | None = None  # a compiler has kept it out of memory
     value: object = None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
+from builder.compare.infinite_marks import marks_apart
 from builder.compare.mask_constants import hold_masks
 from builder.compare.rounding import ROUNDED, underflow
 from builder.compare.statistics import Bools, Floats, Statistics
@@ -118,6 +119,9 @@ def evidence_of(paired: PairedRows) -> Evidence:
         lost = _lost(ours) & theirs.nonfinite | _lost(theirs) & ours.nonfinite
         norm = np.nan_to_num(_norms(comparison, larger, masked), posinf=0.0)
         distance = np.where(lost, 0.0, _distances(paired, norm, seen))
+        marks = marks_apart(comparison.records, comparison.statistics)
+        if marks is not None:
+            distance, norm = np.fmax(distance, marks[0]), np.fmax(norm, marks[1])
         share = np.where(distance == 0, 0.0, np.where(norm > 0, distance / norm, inf))
         extremes = np.concatenate((ours.table[:2], theirs.table[:2]))
     epsilon, unit = _rounding(comparison)

@@ -9,7 +9,7 @@ import msgspec
 
 Side: TypeAlias = Literal["problem", "benchmark"]
 # Of what an error is: of a statistic, of all elements, or of what a sketch estimates of them.
-ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch"]
+ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch", "infinities"]
 # A measure may be NaN or infinite, of which JSON makes null.
 Measured: TypeAlias = float | None
 

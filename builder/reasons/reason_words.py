@@ -108,6 +108,11 @@ SENTENCES: Mapping[str, Words] = {
         "{value} is off by about {apart:apart}{before}",
         "{value} 相差约{apart:apart}{before}",
     ),
+    "explained_infinities": Words(
+        "{value} has infinities in other places: as marks they are off by at least "
+        "{apart:apart}{before}",
+        "{value} 中无穷大的位置不同：以标记计至少相差{apart:apart}{before}",
+    ),
     "explained_norm": Words(
         "the norm of {value} is off by {apart:apart}{before}",
         "{value} 的范数相差{apart:apart}{before}",
@@ -310,6 +315,11 @@ SENTENCES: Mapping[str, Words] = {
     "elements_apart_elements": Words(
         "{value}: its elements are off by {error:apart}",
         "{value}：元素相差{error:apart}",
+    ),
+    "elements_apart_infinities": Words(
+        "{value}: its infinities stand in other places; as marks they are off by at least "
+        "{error:apart}",
+        "{value}：无穷大的位置不同；以标记计至少相差{error:apart}",
     ),
     "elements_count": Words(
         "{value}: {count} of its {size} elements differ",

@@ -17,7 +17,7 @@ _TOP = {
 _MEMBERS = {
     "flags": _LAYOUT,
     "no sketches": frozenset(("sketch",)),
-    "peer": _LAYOUT | frozenset(("sketch", "source", "checksum")),
+    "peer": _LAYOUT | frozenset(("sketch", "source", "checksum", "inf_count", "nan_count")),
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from builder.reasons import (
     AttributeDiffers,
+    ErrorOf,
     Explained,
     Fact,
     MergedValues,
@@ -56,7 +57,7 @@ def test_every_reason_has_sentences_of_its_own_fields(reason: type[Fact]) -> Non
 
 
 def test_every_sentence_is_of_a_reason() -> None:
-    kinds = ("sketch", "elements", "norm", "mean", "max", "min")
+    kinds = get_args(ErrorOf)
     codes = {code_of(reason) for reason in REASONS}
     extra = [code for code in SENTENCES if code not in codes]
     assert {code.rpartition("_")[0] for code in extra} <= codes

@@ -348,7 +348,7 @@ export interface components {
             code: "elements_differ";
             value: string;
             error: number;
-            of?: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            of?: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | null;
         };
         /**
          * ElementsApart
@@ -359,7 +359,7 @@ export interface components {
             code: "elements_apart";
             value: string;
             error: number;
-            of?: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            of?: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | null;
         };
         /**
          * ElementsCount
@@ -513,7 +513,7 @@ export interface components {
             value: string;
             apart: number;
             explained: number;
-            of?: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            of?: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | null;
             at?: string;
         };
         /**
@@ -1870,7 +1870,7 @@ export interface components {
             };
             differs: string[];
             /** @default null */
-            error_of: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            error_of: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | null;
             /** @default null */
             let_pass: ("inputs" | "moved" | "rounding") | null;
         };
