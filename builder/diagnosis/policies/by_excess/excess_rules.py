@@ -203,12 +203,6 @@ def made_by_a_changed_call(case: Case) -> Cause | None:
     return passed if isinstance(passed, Named) else made or passed
 
 
-def reads_a_wrong_parameter(case: Case) -> Cause | None:
-    """What is read is a parameter of a module around the call."""
-    owner = case.facts.owner_of(case.node, case.excess.row)
-    return None if owner is None else case.parameters.cause(owner, [case.excess.row])
-
-
 def behind_a_changed_call(case: Case) -> Cause | None:
     """A changed call ran before in the innermost module that has one: it may have moved a value
     that no recorded call made.
@@ -360,7 +354,6 @@ def introduces_a_difference(case: Case) -> Cause | None:
 
 RULES_FOR_EDGES: tuple[Rule, ...] = (
     made_by_a_changed_call,
-    reads_a_wrong_parameter,
     rounded_as_its_forward_call,
     behind_a_changed_call,
     gradient_of_a_changed_call,
@@ -384,8 +377,6 @@ RULES_FOR_MODULES: tuple[Rule, ...] = (
 RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     called_otherwise,
     backward_of_a_changed_call,
-    gradient_of_one_run,
-    holds_a_changed_call,
     hidden_by_infinity,
     given_otherwise,
     introduces_a_difference,

@@ -1,0 +1,1 @@
+"""Tests mirror builder/diagnosis/policies."""
