@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from builder.diagnosis.policies.by_excess import excess_rules
+from builder.diagnosis.policies.by_excess.excess_rules import RULES_FOR_EDGES, RULES_FOR_MODULES
 from builder.diagnosis.policies.by_scores.score_rules import RULES_FOR_INPUTS, RULES_FOR_OUTPUTS
 from builder.operators.table import TABLE
 
@@ -19,6 +21,14 @@ def test_rules_stand_in_their_order_with_what_they_say() -> None:
     assert named == [rule.__name__ for rule in rules]
     for rule in rules:
         assert rule.__doc__ is not None and rule.__doc__ in PAGE
+
+
+def test_rules_of_excess_stand_in_their_order_with_what_they_say() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.+) \|$", REGISTRY_PAGE.partition("## The registry")[0], re.M
+    )
+    rules = [*RULES_FOR_EDGES, *RULES_FOR_MODULES, *excess_rules.RULES_FOR_OUTPUTS]
+    assert rows == [(rule.__name__, " ".join((rule.__doc__ or "").split())) for rule in rules]
 
 
 def test_every_rule_has_a_picture_that_is_shown() -> None:

@@ -212,7 +212,7 @@ def behind_a_changed_call(case: Case) -> Cause | None:
 
 
 def gradient_of_a_changed_call(case: Case) -> Cause | None:
-    """The gradient goes back through a call that is not as in the other run, or one run alone wants
+    """The gradient passes a call that is not as in the other run, or one run alone wants
     it (`requires_grad`).
     """
     if not case.is_gradient:
