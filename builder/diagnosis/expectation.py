@@ -61,10 +61,12 @@ class Expectations:
         """The distance that is expected of an output."""
         read = self.operands(node)
         floats = [r for r in read if not self._paired.is_integer(r)]
-        if not floats:
+        if not read:
             return Expectation(inf, 0.0, told=False)
         if self.has_chosen(node, read):
             return NO_BOUND
+        if not floats:  # a mask or an index that agrees: what is made of it alone agrees, too
+            return Expectation(0.0, self.known.noise[row])
         if any(self.known.distance[r] == inf for r in floats):
             return NO_BOUND
         if node.direction == "backward":

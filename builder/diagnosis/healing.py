@@ -18,6 +18,7 @@ from builder.diagnosis.own_healing import OwnHealing
 from builder.flow.feeding import Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 
 # Data, weights, formats and NaN are no way to compute something: what is said of them stays.
 _WAYS = frozenset(("introduced", "argument_differs", "input_differs"))
@@ -61,6 +62,8 @@ class Healing:
     def _passes(self, finding: Finding) -> bool:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
         if finding.kind not in _WAYS or finding.inherits or phase_of(finding.node) == "after":
+            return False
+        if has(finding.node.call, "remembers"):
             return False
         ours = [] if finding.side == "benchmark" else [finding.node]
         return not any(self._leaves_something(node) for node in (*ours, *finding.carriers))

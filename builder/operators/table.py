@@ -33,6 +33,7 @@ Trait = Literal[
     "adds_onto",  # its first operand is multiplied by beta, and not read where that is 0
     "composite",  # records the gradient of the last of its inner calls alone
     "loss",
+    "remembers",  # writes running statistics, for later steps, that its entry does not put out
     "converts",  # to another floating format
     # what it does to shapes, by which a call without values is followed
     "join",
@@ -251,7 +252,13 @@ TABLE: dict[str, Operator] = {
     **_family(
         "layer_norm rms_norm group_norm", "reduces", 1, forward.normalised, backward.normalised(0)
     ),
-    **_family("batch_norm instance_norm", "reduces", 1, forward.normalised, backward.normalised(2)),
+    **_family(
+        "batch_norm instance_norm",
+        "reduces remembers",
+        1,
+        forward.normalised,
+        backward.normalised(2),
+    ),
     **_family(
         "cross_entropy", "reduces loss composite", 1, forward.loss_of_rows, backward.loss_of_rows
     ),
