@@ -29,6 +29,7 @@ from builder.diagnosis.policies.by_scores.score_policy import ByScores
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Named, Verdict
 from builder.flow.feeding import Flow, flow_of
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 Flows: TypeAlias = tuple[Flow, Flow]
@@ -148,9 +149,7 @@ class Blame:
         for finding, values in policy.mistaken():
             known.take_back(finding)
             known.tolerate(values)
-        gone = None if known.findings else self._changes.lost_gradients()
-        if gone is not None:
-            self._opened(gone)
+        self._name_lost_gradients()
         late = None if known.findings else self._changes.late()
         for verdict in policy.at_the_end():
             self._settle(verdict)
@@ -167,6 +166,22 @@ class Blame:
             tuple(known.untold),
             policy.by_scores,
         )
+
+    def _name_lost_gradients(self) -> None:
+        """Name what cuts gradients off, where nothing is named but what follows from that.
+
+        Without a gradient the calls that clip it and update by it are not made.
+        """
+        known, partner = self._known, self._matching.partner
+        named = [*known.findings]
+        if any(one.node in partner or phase_of(one.node) != "after" for one in named):
+            return
+        gone = self._changes.lost_gradients()
+        if gone is None:
+            return
+        for finding in named:
+            known.take_back(finding)
+        self._opened(gone)
 
     def _visit(self, node: TreeNode) -> None:
         partner = self._matching.partner.get(node)
