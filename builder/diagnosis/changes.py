@@ -221,7 +221,7 @@ class Changes:
         return cut or first
 
     def lost_gradients(self) -> Named | None:
-        """What cuts parameters of one run off from their gradients; asked where nothing else is named.
+        """What cuts parameters of one run off from their gradients; asked where no other is named.
 
         What is gone has no value that could differ. Only where both runs go back at all: a run
         without a backward pass is another kind of run.
