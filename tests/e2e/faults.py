@@ -1,6 +1,6 @@
 """Records small programs twice, each with one fault, and writes what every outlet says of them.
 
-`python -m tests.e2e.faults FOLDER` writes into a folder for each fault the page, the text and JSON of
+`python -m tests.e2e.faults FOLDER` writes, for each fault, into a folder the page, text and JSON of
 `diagnose`, its report, slides in both languages and the ways of some nodes.
 """
 
