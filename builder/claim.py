@@ -223,10 +223,23 @@ def headline(said: Claim, subject: Subject = "runs", language: Language = "en") 
     return words["incomplete" if said.incomplete else "partly"].format(head=head)
 
 
-def healing(language: Language = "en") -> tuple[str, str, str]:
-    """That both runs come to one result: of a `{module}`, of none, of what the optimizer does."""
+def healing(language: Language = "en") -> str:
+    """That both runs come to one result, and that a `{module}` gets there another way."""
+    return WORDS[language]["say.heals_inside"]
+
+
+def script_place(line: str, function: str, language: Language = "en") -> str:
+    """What stands for a module where a call is in none: `train.py:14` and the function there.
+
+    Both are empty where nobody recorded them.
+    """
     words = WORDS[language]
-    return words["say.heals_inside"], words["say.heals_top"], words["say.heals_top"]
+    if not line:
+        return words["say.script"]
+    file, _, number = line.rpartition(":")
+    # A module's own code has no name, nor has a lambda or a comprehension.
+    told = words["say.script_line" if function.startswith("<") else "say.script_function"]
+    return told.format(function=function, file=file, line=number)
 
 
 def since_mapping(language: Language = "en") -> str:

@@ -62,8 +62,9 @@ _EN = {
     "say.named": "look here first",
     "say.heals": "both runs come to the same result; they differ on the way there",
     "say.heals_inside": "Both runs come to the same result; {module} gets there another way",
-    "say.heals_top": "Both runs come to the same result; calls in DefaultModel itself get there "
-    "another way",
+    "say.script": "the script, outside of all modules",
+    "say.script_line": "{file}, line {line}",
+    "say.script_function": "{function} ({file}, line {line})",
     "say.since_nowhere": "With pairs made by hand nothing measured diverges",
     "say.nothing": "nothing was compared, so nothing can be said",
     "say.unknown": "nothing diverges by the scores of this file, which "
@@ -187,7 +188,9 @@ _ZH = {
     "say.named": "请先看这里",
     "say.heals": "两次运行得到相同结果，仅过程不同",
     "say.heals_inside": "两次运行结果一致，仅 {module} 中的算法不同",
-    "say.heals_top": "两次运行结果一致，仅 DefaultModel 本身的算法不同",
+    "say.script": "脚本（不在任何模块中）",
+    "say.script_line": "{file} 第 {line} 行",
+    "say.script_function": "{function}（{file} 第 {line} 行）",
     "say.since_nowhere": "按手动映射，测得的部分没有差异",
     "say.nothing": "没有比对任何数值，因此无法判断",
     "say.unknown": "按此文件中的分数没有差异，但文件未说明比对了什么",

@@ -29,6 +29,7 @@ from builder.diagnosis.policies.by_scores.score_policy import ByScores
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Named, Verdict
 from builder.flow.feeding import Flow, flow_of
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 Flows: TypeAlias = tuple[Flow, Flow]
@@ -148,9 +149,7 @@ class Blame:
         for finding, values in policy.mistaken():
             known.take_back(finding)
             known.tolerate(values)
-        gone = self._changes.lost_gradients(self._is_leaf if known.findings else None)
-        if gone is not None:
-            self._opened(gone)
+        self._name_lost_gradients()
         late = None if known.findings else self._changes.late()
         for verdict in policy.at_the_end():
             self._settle(verdict)
@@ -172,6 +171,22 @@ class Blame:
         """Whether a value is read that is a parameter of the module around."""
         node = self._matching.problem.in_order[int(self._facts.comparison.pairs.node[row])]
         return not self._facts.comparison.is_output[row] and bool(self._facts.owner_of(node, row))
+
+    def _name_lost_gradients(self) -> None:
+        """Name what cuts gradients off: beside a finding of something else only leaves.
+
+        What follows from that is none: without a gradient the calls that clip it and update by it
+        are not made.
+        """
+        known, partner = self._known, self._matching.partner
+        named = [*known.findings]
+        follow = all(one.node not in partner and phase_of(one.node) == "after" for one in named)
+        gone = self._changes.lost_gradients(None if follow else self._is_leaf)
+        if gone is None:
+            return
+        for finding in named if follow else ():
+            known.take_back(finding)
+        self._opened(gone)
 
     def _visit(self, node: TreeNode) -> None:
         partner = self._matching.partner.get(node)

@@ -7,12 +7,12 @@ A reader sees the file through patches, which lie over it without being in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, select
+from sqlalchemy import ColumnElement, Engine, Row, select
 
 from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
@@ -21,9 +21,22 @@ from builder.results.across import find_everywhere
 from builder.results.engine import driver_of
 from builder.results.equal_numbers import Carried, carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
-from builder.results.flow_links import flow_of, passed_between, passed_everywhere
+from builder.results.flow_links import (
+    PlacedLinks,
+    flow_of,
+    links_into,
+    passed_between,
+    passed_everywhere,
+)
 from builder.results.handed_on import handed_on
 from builder.results.manual.patches import NodeSource, Patches
+from builder.results.node_details import (
+    details_of,
+    links_of,
+    pairs_of,
+    stack_texts,
+    values_of,
+)
 from builder.results.received import Received, received
 from builder.results.records import (
     Across,
@@ -39,11 +52,10 @@ from builder.results.records import (
     PairGraphs,
     Passed,
     Side,
-    Stacks,
     Summary,
     ValuePair,
 )
-from builder.results.schema import finding, graph, node, value
+from builder.results.schema import finding, graph, node
 from builder.results.shown_values import (
     first_outputs,
     parameter_shapes,
@@ -58,13 +70,9 @@ from builder.results.stored_rows import (
     finding_of,
     graph_of,
     node_of,
-    partners_of,
-    stack_of,
     state_of,
-    with_measures,
 )
 from builder.results.trace import Trace, start_of
-from builder.results.value_pairs import pair_up
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
 from builder.storage.path_text import text_path
 
@@ -215,26 +223,27 @@ class ResultDatabase:
 
     def details(self, id_: int) -> NodeDetails:
         """A node with its partner, values, stacks and communication partners."""
-        own = self.node(id_)
-        partner = next(iter(self.nodes_by_id([own.match])), None) if own.match else None
-        problem, benchmark = (own, partner) if own.side == "problem" else (partner, own)
-        with self.engine_at(id_).connect() as connection:
-            return NodeDetails(
-                node=own,
-                partner=partner,
-                values=with_measures(self._values(connection, problem, benchmark), problem),
-                stack=Stacks(
-                    stack_of(connection, problem) if problem else None,
-                    stack_of(connection, benchmark) if benchmark else None,
-                ),
-                communication=self._links(id_),
-                handed_on=self.handed_on([id_]).get(id_) if partner is None else None,
-            )
+        found = self.details_of([id_])
+        if not found:
+            raise UnknownNodeError(f"{self.file.name} has no node {id_}")
+        return found[0]
 
-    def _links(self, id_: int) -> list[CommunicationLink]:
-        """The communication partners of a node as they fared."""
-        with self.engine.connect() as connection:
-            return partners_of(connection, id_, self.nodes_by_id)
+    def details_of(self, ids: Sequence[int]) -> list[NodeDetails]:
+        """The same of many nodes at once; unknown ones are left out."""
+        return details_of(self, self._stored, ids)
+
+    def values_of(self, ids: Sequence[int]) -> list[list[ValuePair]]:
+        """The values alone of nodes and their partners, as details have them."""
+        pairs = pairs_of(self, self.nodes_by_id(ids))
+        return values_of(self._stored, pairs, self.patches.values)
+
+    def links_of(self, ids: Sequence[int]) -> dict[int, list[CommunicationLink]]:
+        """The communication partners of nodes; those without any are left out."""
+        return links_of(self, ids)
+
+    def stack_texts(self, numbers: Mapping[int, int]) -> dict[int, list[str]]:
+        """The frames of the stacks of nodes, by the numbers of the stacks."""
+        return stack_texts(self._stored, numbers)
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first; asked for a window of rows, not for a pair."""
@@ -270,6 +279,15 @@ class ResultDatabase:
         if not self._stored.has_flow:
             return NodeFlow([], [])
         return flow_of(id_, self.engine_at(id_), self.nodes_by_id)
+
+    def links(self, step: int, rank: int) -> PlacedLinks:
+        """All that `flow` says of the nodes of a step and rank, by link."""
+        found = PlacedLinks()
+        for side in self.side_nodes(step, rank) if self._stored.has_flow else ():
+            if len(side):
+                first, last = int(side.id.min()), int(side.id.max())
+                links_into(self.engine_at(last), first, last, found)
+        return found
 
     def across(self, id_: int) -> Across:
         """A node in all steps and ranks that have both its name and what stands above it."""
@@ -380,15 +398,3 @@ class ResultDatabase:
         with engine.connect() as connection:
             rows = connection.execute(query).all()
         return [node_of(row, self.sides) for row in rows]
-
-    def _values(
-        self, connection: Connection, problem: Node | None, benchmark: Node | None
-    ) -> list[ValuePair]:
-        sides = [
-            list(connection.execute(select(value).where(value.c.node == n.id).order_by(value.c.id)))
-            if n is not None
-            else []
-            for n in (problem, benchmark)
-        ]
-        measured = self.patches.values.get(problem.id) if problem is not None else None
-        return pair_up(sides[0], sides[1], measured)

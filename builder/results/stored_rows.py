@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Row
 
 from builder.finding_certainty import Certainty
 from builder.reasons import MeasureTaken, decode
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
-    CommunicationLink,
     Finding,
     FindingPlace,
     Graph,
@@ -25,7 +24,6 @@ from builder.results.records import (
     Status,
     ValuePair,
 )
-from builder.results.schema import communication, node, stack
 from msprobe_core.format.bounded import parse_json
 
 # Made on import: msgspec learns a type when first used, and crashes when two threads do so at once.
@@ -142,35 +140,6 @@ def _places(text: str | None) -> list[FindingPlace]:
 def state_of(rows: Sequence[Row[Any]]) -> tuple[Status, str | None]:
     """Whether a pair could be compared, and why not."""
     return next(((r.status, r.error) for r in rows if r.status != "ok"), ("ok", None))
-
-
-def stack_of(connection: Connection, of: Node) -> list[str] | None:
-    """The call stack of a node, innermost frame first."""
-    joined = node.join(stack, stack.c.id == node.c.stack)
-    query = select(stack.c.text).select_from(joined).where(node.c.id == of.id)
-    text = connection.execute(query).scalar()
-    return text.splitlines() if text else None
-
-
-def links_of(connection: Connection, id_: int) -> list[tuple[str, int, int | None]]:
-    """The communication partners of a node: kind, rank and node."""
-    columns = (communication.c.kind, communication.c.peer_rank, communication.c.peer_node)
-    query = select(*columns).where(communication.c.node == id_)
-    return [(row.kind, row.peer_rank, row.peer_node) for row in connection.execute(query)]
-
-
-def partners_of(
-    connection: Connection, id_: int, nodes_by_id: Callable[[Iterable[int]], list[Node]]
-) -> list[CommunicationLink]:
-    """The communication partners of a node as they fared."""
-    links = links_of(connection, id_)
-    peers = {n.id: n for n in nodes_by_id([peer for *_, peer in links if peer is not None])}
-    return [
-        CommunicationLink(kind, rank, peer, known.name, known.input_score, known.score)
-        if (known := peers.get(-1 if peer is None else peer)) is not None
-        else CommunicationLink(kind, rank, peer, None)
-        for kind, rank, peer in links
-    ]
 
 
 def certainty_in(text: str | None) -> Certainty | None:

@@ -19,6 +19,9 @@ from builder.dump.values import Record
 from builder.results.records import ErrorOf, Measure
 
 _STATISTICS = ("Max", "Min", "Mean", "Norm")
+_OF_STATISTICS = (" diff", "RelativeErr")
+FROM_STATISTICS = frozenset(name + of for name in _STATISTICS for of in _OF_STATISTICS)
+"""Measures that follow from the statistics of both sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def _named(difference: Floats, relative: Floats, recorded: Bools) -> dict[str, M
     named: dict[str, Measure] = {}
     if not recorded.any():
         return named
-    for suffix, column in ((" diff", difference), ("RelativeErr", relative)):
+    for suffix, column in zip(_OF_STATISTICS, (difference, relative), strict=True):
         for row, name in enumerate(_STATISTICS):
             known = bool(recorded[row])
             named[name + suffix] = measure_of(float(column[row])) if known else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, get_args
 
 from sqlalchemy import Row
 
@@ -25,7 +25,8 @@ _TENSOR_NAMES = {
     "one_thousandth": "One Thousandth Err Ratio",
     "five_thousandths": "Five Thousandths Err Ratio",
 }
-_NONE = ValueMeasures()
+NodeRows: TypeAlias = tuple[Sequence[Row[Any]], Sequence[Row[Any]], Sequence[MeasuredValue] | None]
+"""The value rows of a node and of its partner, and what was measured of them by hand."""
 
 
 @dataclass(slots=True)
@@ -40,22 +41,35 @@ class _Matched:
     let_pass: str | None = None
 
 
-def pair_up(
-    problem: Sequence[Row[Any]],
-    benchmark: Sequence[Row[Any]],
-    measured: Sequence[MeasuredValue] | None,
-) -> list[ValuePair]:
-    """Pair two lists of value rows, worst first inside each role.
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What compares the two sides of a value."""
 
-    `measured` replaces what the rows say of their pairs: the node is paired by hand.
+    measures: ValueMeasures = field(default_factory=ValueMeasures)
+    differs: Sequence[str] = ()
+
+
+_NONE = _Compared()
+
+
+def pair_all(nodes: Sequence[NodeRows]) -> list[list[ValuePair]]:
+    """Pair the two lists of value rows of each of many nodes, worst first inside each role.
+
+    What was measured by hand replaces what the rows say of their pairs.
     """
-    if measured is not None:
-        matched = _by_hand(problem, benchmark, measured)
-    else:
-        matched = _as_stored(problem, benchmark)
+    matched = [
+        _as_stored(problem, benchmark)
+        if measured is None
+        else _by_hand(problem, benchmark, measured)
+        for problem, benchmark, measured in nodes
+    ]
+    compared = iter(_compared([one for each in matched for one in each]))
+    return [_told(each, [next(compared) for _ in each]) for each in matched]
+
+
+def _told(matched: Sequence[_Matched], compared: Sequence[_Compared]) -> list[ValuePair]:
     worst = max((m.score for m in matched if m.score), default=None)
-    measures = _measures(matched)
-    pairs = [_value_pair(m, measures.get(i, _NONE), worst) for i, m in enumerate(matched)]
+    pairs = [_value_pair(*both, worst) for both in zip(matched, compared, strict=True)]
     return sorted(pairs, key=lambda p: (ROLES.index(p.role), -(p.score or 0.0)))
 
 
@@ -120,19 +134,25 @@ def _tensor_measures(measures: TensorMeasures) -> dict[str, Measure]:
     return {name: measure_of(getattr(measures, key)) for key, name in _TENSOR_NAMES.items()}
 
 
-def _measures(matched: Sequence[_Matched]) -> dict[int, ValueMeasures]:
-    """What compares the pairs that have both sides, by their place."""
-    both = [(i, m.problem, m.benchmark) for i, m in enumerate(matched)]
-    known = [(i, p, b) for i, p, b in both if p is not None and b is not None]
-    ours = [record_of(p) for _, p, _ in known]
-    theirs = [record_of(b) for _, _, b in known]
-    return {i: found for (i, *_), found in zip(known, measure_values(ours, theirs), strict=True)}
+def _compared(matched: Sequence[_Matched]) -> list[_Compared]:
+    """What compares each pair; nothing where a side is missing."""
+    known = [
+        (place, record_of(m.problem), record_of(m.benchmark))
+        for place, m in enumerate(matched)
+        if m.problem is not None and m.benchmark is not None
+    ]
+    measures = measure_values([ours for *_, ours, _ in known], [theirs for *_, theirs in known])
+    compared = [_NONE] * len(matched)
+    for (place, ours, theirs), found in zip(known, measures, strict=True):
+        compared[place] = _Compared(found, _differs(ours, theirs))
+    return compared
 
 
-def _value_pair(matched: _Matched, found: ValueMeasures, worst: float | None) -> ValuePair:
+def _value_pair(matched: _Matched, compared: _Compared, worst: float | None) -> ValuePair:
     p, b = matched.problem, matched.benchmark
     shown = p if p is not None else b
     assert shown is not None
+    found = compared.measures
     return ValuePair(
         role=shown.role,
         path=shown.path,
@@ -142,7 +162,7 @@ def _value_pair(matched: _Matched, found: ValueMeasures, worst: float | None) ->
         error=measure_of(matched.error),
         worst=worst is not None and matched.score == worst,
         measures=matched.tensor if matched.tensor is not None else dict(found.named),
-        differs=_differs(p, b) if p is not None and b is not None else [],
+        differs=list(compared.differs),
         error_of="elements" if matched.tensor is not None else found.error_of(matched.error),
         let_pass=_let_pass(matched.let_pass),
     )
@@ -153,9 +173,9 @@ def _let_pass(stored: str | None) -> LetPassBy | None:
     return next((by for by in get_args(LetPassBy) if by == stored), None)
 
 
-def _differs(p: Row[Any], b: Row[Any]) -> list[str]:
-    differing = differing_attributes(record_of(p), record_of(b))
-    if p.checksum is not None and b.checksum is not None and p.checksum != b.checksum:
+def _differs(ours: Record, theirs: Record) -> list[str]:
+    differing = differing_attributes(ours, theirs)
+    if ours.md5 is not None and theirs.md5 is not None and ours.md5 != theirs.md5:
         differing.append("checksum")
     return differing
 

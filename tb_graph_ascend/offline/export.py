@@ -7,15 +7,22 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import numpy as np
 from flask import Flask
 from numpy.typing import NDArray
 
 from builder.errors import DatabaseError, InputError
 from builder.results.database import ResultDatabase
-from builder.results.followers.step import StepFollowers
 from builder.results.open_results import open_results
-from tb_graph_ascend.offline.listed_nodes import list_cells, list_rows, node_cells
-from tb_graph_ascend.offline.node_answers import acrosses, each_answer, shards
+from builder.results.shards import holds_shards
+from tb_graph_ascend.offline.listed_nodes import list_cells, node_cells
+from tb_graph_ascend.offline.node_facts import (
+    ValueLines,
+    link_cells,
+    node_facts,
+    shown_values,
+    stacks_of,
+)
 from tb_graph_ascend.offline.page_file import Column, Lines, PageFile, script_text
 from tb_graph_ascend.offline.row_facts import (
     closed_rows,
@@ -25,7 +32,7 @@ from tb_graph_ascend.offline.row_facts import (
     seen_values,
     way_cells,
 )
-from tb_graph_ascend.offline.way_texts import followed, node_hops, origins_of, passed_along
+from tb_graph_ascend.offline.way_texts import followed, origins_of, passed_along
 from tb_graph_ascend.offline.written import Handlers
 from tb_graph_ascend.server.answers import encoded
 from tb_graph_ascend.server.app import create_app
@@ -33,9 +40,10 @@ from tb_graph_ascend.server.library import OpenDatabase
 from tb_graph_ascend.server.messages import Databases
 from tb_graph_ascend.server.workplace import STATIC, Settings, Workplace, make_workplace
 
-VERSION = 1
+VERSION = 2
 PROGRAM, STYLES = "page.js", "page.css"
-_NODES_AT_ONCE = 1000
+# A node has some values on each side.
+_VALUES_AT_ONCE = 200
 
 
 class PageError(InputError):
@@ -49,6 +57,7 @@ class PairData(msgspec.Struct, frozen=True):
     rank: int
     columns: dict[str, Column]
     lines: dict[str, Lines]
+    tables: dict[str, Lines]
 
 
 class PageData(msgspec.Struct, frozen=True):
@@ -130,54 +139,45 @@ def _pair(
         "module": module_cells(diff),
     }
     ids = nodes.columns.id.tolist()
-    parts = [ids[start : start + _NODES_AT_ONCE] for start in range(0, len(ids), _NODES_AT_ONCE)]
+    told = results.nodes_by_id(ids)
     lines = {
-        "row": page.lines(map(encoded, closed)),
-        "fact": page.lines(map(encoded, row_facts(results, diff, closed))),
         "seen": page.lines([encoded(seen_values(results, diff))]),
-        "node": page.lines(encoded(one) for part in parts for one in results.nodes_by_id(part)),
-        "list": page.lines(map(encoded, list_rows(opened, nodes, at, patches))),
         "name": page.lines([encoded(nodes.names.names_once())]),
         "path": page.lines([encoded(nodes.modules.paths)]),
         "module": page.lines(
             [encoded([diff.modules.title, diff.modules.type_name, diff.modules.other])]
         ),
     }
-    lines |= {
-        "details": page.lines(each_answer(asked, opened.file.path, "", ids)),
-        "node/flow": page.lines(each_answer(asked, opened.file.path, "/flow", ids)),
-        "node/across": page.lines(acrosses(asked, opened, ids)),
-        "node/shards": page.lines(shards(asked, opened, ids)),
+    values = ValueLines(told)
+    tables = {
+        "row": page.table(closed),
+        "fact": page.table(row_facts(results, diff, closed)),
+        "node": page.table(told),
+        "about": page.table(node_facts(results, told, values.of)),
     }
-    lines |= _ways(asked, opened, diff.followers, at, page)
+    compared = diff.followers.compared
+    if isinstance(results, ResultDatabase):
+        stacks, links = stacks_of(results, ids), results.links(*at)
+        tables["values"] = page.table(shown_values(results, values), _VALUES_AT_ONCE)
+        cells |= {"link": link_cells(links), "stack": {"id": np.array([*stacks], np.int64)}}
+        lines["link path"] = page.lines([encoded(list(links.paths))])
+        lines["stack"] = page.lines(map(encoded, stacks.values()))
+        if holds_shards(results):
+            lines["shards"] = page.lines(asked.of_nodes("/shards", values.first))
+        if compared:
+            along = passed_along(results, diff.followers, followed(diff.followers))
+            tables["edge"] = page.table(along)
+            lines["origins"] = page.lines([encoded(origins_of(results, diff.followers, at))])
+    else:
+        # A file of msprobe's own builder keeps values as text and tells ways by its own rules.
+        for rest in ("", "/flow", "/across", *(["/trace"] if compared else [])):
+            lines[f"answer{rest}"] = page.lines(asked.of_nodes(rest, ids))
     columns = {
         f"{group}.{name}": page.column(cell)
         for group, named in cells.items()
         for name, cell in named.items()
     }
-    return PairData(*at, columns, lines)
-
-
-def _ways(
-    asked: Handlers,
-    opened: OpenDatabase,
-    here: StepFollowers,
-    at: tuple[int, int],
-    page: PageFile,
-) -> dict[str, Lines]:
-    results, rows = opened.database, here.rows
-    ids = [*rows.problem.id.tolist(), *rows.benchmark.id.tolist()]
-    lines = {"hop": page.lines(map(encoded, node_hops(results, ids)))}
-    if not here.compared:
-        return lines
-    if not isinstance(results, ResultDatabase):
-        # A file of msprobe's own builder tells ways by its own rules.
-        return lines | {"node/trace": page.lines(asked.of_nodes("/trace", ids))}
-    along = passed_along(results, here, followed(here))
-    return lines | {
-        "edge": page.lines(map(encoded, along)),
-        "origins": page.lines([encoded(origins_of(results, here, at))]),
-    }
+    return PairData(*at, columns, lines, tables)
 
 
 def _one_line(text: bytes) -> bytes:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.results.manual.patches import Patches
-from tb_graph_ascend.server.library import OpenDatabase
-from tb_graph_ascend.server.messages import NodeRow
-from tb_graph_ascend.server.node_table import TableHits, table
 from tb_graph_ascend.view.search.node_index import PairIndex
-
-_AT_ONCE = 1000
 
 
 def node_cells(index: PairIndex, patches: Patches) -> dict[str, NDArray[Any]]:
@@ -38,14 +32,3 @@ def list_cells(index: PairIndex, patches: Patches) -> dict[str, NDArray[Any]]:
     """Columns by row of a list: the places of its nodes, -1 for none."""
     listed = index.listed_through(patches)
     return {"listed": listed.rows, "partner": listed.partner}
-
-
-def list_rows(
-    opened: OpenDatabase, index: PairIndex, place: tuple[int, int], patches: Patches
-) -> Iterator[NodeRow]:
-    """The rows of a list of all nodes, in its order."""
-    ids = index.columns.id[index.listed_through(patches).rows]
-    for start in range(0, len(ids), _AT_ONCE):
-        part = ids[start : start + _AT_ONCE]
-        hits = TableHits(part, np.zeros(len(part), np.int64), (place,), 1, 1)
-        yield from table(opened, hits, 0, _AT_ONCE).rows

@@ -5,11 +5,15 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable
+from itertools import islice
 from typing import IO, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from tb_graph_ascend.offline.columns import packed
+from tb_graph_ascend.server.answers import encoded
 
 # What is unpacked to read one line of it: large enough that neighbours share their words.
 _BLOCK_BYTES = 128 << 10
@@ -27,7 +31,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """Texts, one a line: those of a block begin at the line of the same place in `starts`."""
+    """Texts or records, one a line: those of a block begin at the line of its place in `starts`."""
 
     starts: list[int]
     blocks: list[int]
@@ -62,6 +66,19 @@ class PageFile:
         is_small = cells.dtype.kind in "iu" and np.abs(cells).max(initial=0) <= _LARGEST_INTEGER
         type_: CellType = "i32" if is_small else "f64"
         return Column(type_, self.block(cells.astype("<i4" if is_small else "<f8").tobytes()))
+
+    def table(self, records: Iterable[object], at_once: int = 500) -> Lines:
+        """Append records by column, so many in a block: few where one is large."""
+        starts: list[int] = []
+        blocks: list[int] = []
+        count = 0
+        waiting = iter(records)
+        while part := list(islice(waiting, at_once)):
+            cells = msgspec.json.decode(encoded(part))
+            starts.append(count)
+            blocks.append(self.block(encoded(packed(cells))))
+            count += len(part)
+        return Lines(starts, blocks, count)
 
     def lines(self, texts: Iterable[bytes]) -> Lines:
         """Append texts that hold no line feed, as JSON does not."""

@@ -1,12 +1,11 @@
-"""What a way back is told of: each node as a hop, what passed along each edge, where ways end."""
+"""What a way back is told of: what passed along each edge, where ways end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
 import msgspec
-from msgspec.structs import asdict
 
 from builder.results.database import ResultDatabase
 from builder.results.followers.carry_edges import Edges
@@ -16,9 +15,7 @@ from builder.results.followers.told_way import AskPassed, hop_through
 from builder.results.followers.ways import BackStep
 from builder.results.reading import Results
 from builder.results.records import Node, Passed
-from builder.results.trace import Link, start_of
-from tb_graph_ascend.server.traces import PlacedHop
-from tb_graph_ascend.view.module_path import modules_of
+from builder.results.trace import Link
 
 _AT_ONCE = 500
 
@@ -51,20 +48,6 @@ class Origins(msgspec.Struct, frozen=True):
 def followed(here: StepFollowers) -> Edges:
     """The edges that ways lead along: those between rows that may be passed."""
     return here.edges.between(here.over.perhaps, here.over.perhaps)
-
-
-def node_hops(results: Results, ids: Sequence[int]) -> Iterator[PlacedHop]:
-    """Every node as a way would begin at it; one without a partner has what it hands on."""
-    for start in range(0, len(ids), _AT_ONCE):
-        nodes = results.nodes_by_id(list(ids[start : start + _AT_ONCE]))
-        alone = [node.id for node in nodes if node.score is None and node.match is None]
-        handed = results.handed_on(alone) if alone and results.comparison else {}
-        modules = modules_of(results, nodes)
-        for node in nodes:
-            hop = asdict(start_of(node))
-            if node.id in handed:
-                hop["score"] = handed[node.id].score
-            yield PlacedHop(**hop, module=modules.get(node.id))
 
 
 def passed_along(results: Results, here: StepFollowers, edges: Edges) -> Iterator[PassedAlong]:

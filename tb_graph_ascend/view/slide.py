@@ -91,7 +91,7 @@ def slide(
     index = None if place is None else diff_index(database, *place)
     subject = None
     if index is not None and since is not None:
-        subject = _measured(since, words, reason)
+        subject = _measured(since, language, reason)
     elif index is not None and cause is not None:
         subject = _named(cause, language, reason, shares_of(index.followers))
     if subject is not None and also:
@@ -127,7 +127,7 @@ def _named(
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
-        begins=_begins(cause.module, _sentences(finding, language)),
+        begins=_begins(cause.module, cause.stack, _sentences(finding, language), language),
         where=" · ".join(_where(cause, words, share)),
         told="; ".join((told, certainty_told(finding.certainty, language))),
         stack=cause.stack or [],
@@ -156,16 +156,19 @@ def _where(cause: Cause, words: SlideWords, share: DivergentShares) -> Iterator[
         yield told.format(count=count, divergent=share.divergent) + guessed
 
 
-def _measured(since: Since, words: SlideWords, reason: str | None) -> _Subject | None:
+def _measured(since: Since, language: Language, reason: str | None) -> _Subject | None:
     """What differs first by the measures alone; None where nothing does."""
     if since.node is None:
         return None
+    words = WORDS[language]
     place = words.place.format(step=since.step, rank=since.rank)
     return _Subject(
         node=since.node,
         step=since.step,
         rank=since.rank,
-        begins=_begins(since.module, (words.since, words.since_at_top, words.since_in_optimizer)),
+        begins=_begins(
+            since.module, since.stack, (words.since, words.since_in_optimizer), language
+        ),
         where=f"{place} · {words.not_diagnosed}",
         told=reason or words.since_differs,
         stack=since.stack or [],
@@ -261,22 +264,28 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
     return [*reasons[:1], *others[:1]]
 
 
-def _sentences(finding: Finding, language: Language) -> tuple[str, str, str]:
-    """Of a cause that heals, which none in the optimizer does, that the result is the same."""
-    if any(isinstance(reason, Heals) for reason in finding.reasons):
-        return claim.healing(language)
+def _sentences(finding: Finding, language: Language) -> tuple[str, str]:
+    """Of a place, and of what the optimizer does; or that the result is the same."""
     words = WORDS[language]
+    if any(isinstance(reason, Heals) for reason in finding.reasons):
+        return claim.healing(language), claim.healing(language)
     if finding.node.direction == "backward" or finding.node.recomputed:
-        return words.begins_backward, words.begins_backward_at_top, words.begins_in_optimizer
-    return words.begins, words.begins_at_top, words.begins_in_optimizer
+        return words.begins_backward, words.begins_in_optimizer
+    return words.begins, words.begins_in_optimizer
 
 
-def _begins(module: str | None, words: tuple[str, str, str]) -> str:
-    """The words for a module, for none, and for what the optimizer does."""
-    inside, at_top, in_optimizer = words
+def _begins(
+    module: str | None, stack: Sequence[str] | None, words: tuple[str, str], language: Language
+) -> str:
+    """The words for a module or a place in the script, and for what the optimizer does."""
+    inside, in_optimizer = words
+    if module == OPTIMIZER:
+        return in_optimizer
     if module is None:
-        return at_top
-    return in_optimizer if module == OPTIMIZER else inside.format(module=module)
+        frame = model_frame(stack or ())
+        told = ("", "") if frame is None else (frame.line, frame.function)
+        module = claim.script_place(*told, language)
+    return inside.format(module=module)
 
 
 def _source(stack: Sequence[str], words: SlideWords, y: int, *, apart: bool) -> Iterator[str]:

@@ -13,12 +13,9 @@ class SlideWords(msgspec.Struct, frozen=True):
     """The words of one language; names in braces are filled in."""
 
     begins: str
-    begins_at_top: str
     begins_in_optimizer: str
     begins_backward: str
-    begins_backward_at_top: str
     since: str
-    since_at_top: str
     since_in_optimizer: str
     since_differs: str
     not_diagnosed: str
@@ -52,12 +49,9 @@ class SlideWords(msgspec.Struct, frozen=True):
 WORDS: dict[Language, SlideWords] = {
     "en": SlideWords(
         begins="It begins in {module}",
-        begins_at_top="It begins in DefaultModel itself",
         begins_in_optimizer="It begins in the optimizer",
         begins_backward="It begins in the backward pass of {module}",
-        begins_backward_at_top="It begins in the backward pass of DefaultModel itself",
         since="With pairs made by hand it begins in {module}",
-        since_at_top="With pairs made by hand it begins in DefaultModel itself",
         since_in_optimizer="With pairs made by hand it begins in the optimizer",
         since_differs="the first that differs, by what was measured",
         not_diagnosed="not diagnosed anew since",
@@ -100,12 +94,9 @@ WORDS: dict[Language, SlideWords] = {
     ),
     "zh": SlideWords(
         begins="差异始于 {module}",
-        begins_at_top="差异始于 DefaultModel 本身",
         begins_in_optimizer="差异始于优化器",
         begins_backward="差异始于 {module} 的反向过程",
-        begins_backward_at_top="差异始于 DefaultModel 本身的反向过程",
         since="按手动映射，差异始于 {module}",
-        since_at_top="按手动映射，差异始于 DefaultModel 本身",
         since_in_optimizer="按手动映射，差异始于优化器",
         since_differs="按测得的数值，最先不同的调用",
         not_diagnosed="此后未重新诊断",

@@ -5,7 +5,7 @@ import { mount } from "./mount";
 import { Blocks, type PageData } from "./offline/blocks";
 import { Router } from "./offline/router";
 
-const VERSION = 1;
+const VERSION = 2;
 
 function textOf(id: string): string {
   const text = document.getElementById(id)?.textContent;

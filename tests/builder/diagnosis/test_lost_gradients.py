@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import builder
 from builder.work.outcome import StoredFinding
+from msprobe.pytorch import PrecisionDebugger
 from tests.builder.diagnosis.recorded_programs import Change, recorded, same
 from tests.parallel.strip import Dumps, strip
 
@@ -130,3 +131,23 @@ def test_what_a_fault_cuts_off_is_no_second_one(tmp_path: Path) -> None:
 
 def test_another_way_to_the_same_gradients_is_silent(tmp_path: Path) -> None:
     assert found(tmp_path, between=copied) == ()
+
+
+def test_calls_that_a_lost_gradient_keeps_from_running_are_no_cause(tmp_path: Path) -> None:
+    """Clipping sums the norms of the gradients that there are: it calls less, and sums less."""
+
+    def run(path: Path, change: Change) -> Path:
+        torch.manual_seed(0)
+        model, x = Layers(change), torch.randn(32, 16)
+        optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+        debugger = PrecisionDebugger(level="mix", dump_path=str(path))
+        with debugger.recording(model):
+            model(x).square().sum().backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=False)
+            optimizer.step()
+        debugger.close()
+        return path
+
+    sides = run(tmp_path / "problem", cut_off), run(tmp_path / "benchmark", same)
+    (cause,) = builder.build(*sides, tmp_path / "o").findings
+    assert cause.name == "Tensor.detach.0.forward"

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import zlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from builder.errors import DatabaseError
 from builder.results.database import ResultDatabase
-from tb_graph_ascend.offline import export, node_answers
+from tb_graph_ascend.offline import export
 from tb_graph_ascend.offline.export import PageError, write_page
 from tb_graph_ascend.server import create_app
 from tests.tb_graph_ascend.conftest import Build
@@ -77,8 +78,12 @@ def test_every_step_and_rank_has_its_nodes(built: Build, tmp_path: Path) -> None
         ids = np.frombuffer(page.block(column["block"]), "<i4" if column["type"] == "i32" else "f8")
         sides = results.side_nodes(one["step"], one["rank"])
         assert ids.tolist() == [id_ for side in sides for id_ in side.id.tolist()]
-        details = page.lines(one["lines"]["details"])
-        assert [told["node"]["id"] for told in details] == ids.tolist()
+        table = one["tables"]["node"]
+        columns = [json.loads(page.block(number)) for number in table["blocks"]]
+        assert [len(column["fields"]["id"]["steps"]) for column in columns] == [
+            stop - start for start, stop in pairwise([*table["starts"], table["count"]])
+        ]
+        assert table["count"] == len(ids)
 
 
 @pytest.mark.usefixtures("program")
@@ -103,15 +108,3 @@ def test_without_the_built_interface_it_says_how_to_build_it(
     monkeypatch.setattr(export, "STATIC", tmp_path)
     with pytest.raises(PageError, match="is not built"):
         write_page(built("statistics/problem", "statistics/bench"), tmp_path / "page.html")
-
-
-@pytest.mark.usefixtures("program")
-def test_several_processes_answer_as_one(
-    built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = built("statistics/problem", "statistics/bench")
-    write_page(file, tmp_path / "one.html")
-    monkeypatch.setattr(node_answers, "_FEWEST_FOR_MANY", 1)
-    monkeypatch.setattr(node_answers, "_AT_ONCE", 50)
-    write_page(file, tmp_path / "several.html")
-    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "several.html").read_bytes()

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from builder.claim_words import Language
 from builder.reasons import AttributeDiffers, MeasureTaken, NormErrorGrows
-from tb_graph_ascend.view.slide import _called, _sentences, worded
+from tb_graph_ascend.view.slide import _begins, _called, _sentences, worded
 from tb_graph_ascend.view.slide_words import WORDS
 
 
@@ -46,6 +47,26 @@ def test_a_headline_says_what_is_in_the_backward_pass() -> None:
     assert told("forward", recomputed=False) == "It begins in {module}"
     backward = "It begins in the backward pass of {module}"
     assert told("backward", recomputed=False) == told("forward", recomputed=True) == backward
+
+
+@pytest.mark.parametrize(
+    ("language", "function", "told"),
+    [
+        ("en", "step", "It begins in step (train.py, line 14)"),
+        ("en", "<module>", "It begins in train.py, line 14"),
+        ("en", "<lambda>", "It begins in train.py, line 14"),
+        ("en", None, "It begins in the script, outside of all modules"),
+        ("zh", "step", "差异始于 step（train.py 第 14 行）"),
+        ("zh", "<module>", "差异始于 train.py 第 14 行"),
+        ("zh", None, "差异始于 脚本（不在任何模块中）"),
+    ],
+)
+def test_what_the_script_does_is_named_by_its_line(
+    language: Language, function: str | None, told: str
+) -> None:
+    stack = [f"File /job/train.py, line 14, in {function}, \n loss = loss * 2"]
+    words = WORDS[language].begins, WORDS[language].begins_in_optimizer
+    assert _begins(None, stack if function else None, words, language) == told
 
 
 def test_a_module_with_a_bare_number_is_called_by_more_of_its_path() -> None:

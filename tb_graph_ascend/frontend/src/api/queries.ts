@@ -83,12 +83,12 @@ export const countQuery = (db: string, step: number, rank: number, q: string, sc
     queryFn: () => api.table(db, { step, rank, q, scope, sort: "order", descending: false }, 0, 1),
   });
 
-/** Forward calls of a step and rank that one run alone makes, the first of them in execution order. */
-export const aloneQuery = (db: string, step: number, rank: number) =>
+/** Calls of a step and rank that one run alone makes, the first of them in execution order. */
+export const aloneQuery = (db: string, step: number, rank: number, direction: "forward" | "backward") =>
   queryOptions({
-    queryKey: ["db", db, "alone", step, rank],
+    queryKey: ["db", db, "alone", step, rank, direction],
     queryFn: () =>
-      api.table(db, { step, rank, q: "unmatched kind:api forward", scope: "pair", sort: "order", descending: false }, 0, MOST_LISTED),
+      api.table(db, { step, rank, q: `unmatched kind:api ${direction}`, scope: "pair", sort: "order", descending: false }, 0, MOST_LISTED),
   });
 
 /** Collectives of a step and rank that differ, in execution order. */

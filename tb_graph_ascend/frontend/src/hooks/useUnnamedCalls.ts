@@ -4,7 +4,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 
 import { aloneQuery, detailsQuery } from "../api/queries";
 import type { Cause, Node } from "../api/types";
-import { isUpdateWithoutGradient, sameLine, unnamedCalls } from "../state/causes";
+import { sameLine, unnamedCalls, withoutLostGradients } from "../state/causes";
 import { useApp } from "../state/store";
 
 /** Stacks whose lines are looked at; more than calls are named. */
@@ -14,14 +14,13 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
   const db = useApp((state) => state.db);
   const step = useApp((state) => state.step);
   const rank = useApp((state) => state.rank);
-  const { data } = useQuery({
-    ...aloneQuery(db ?? "", step ?? 0, rank ?? 0),
-    enabled: db !== null && step !== null && rank !== null,
-  });
+  const enabled = db !== null && step !== null && rank !== null;
+  const forward = useQuery({ ...aloneQuery(db ?? "", step ?? 0, rank ?? 0, "forward"), enabled });
+  const backward = useQuery({ ...aloneQuery(db ?? "", step ?? 0, rank ?? 0, "backward"), enabled });
   // Between two programs calls have no partners by design.
   const acrossPrograms = causes.some(({ finding }) => finding.certainty?.basis === "edges");
-  const found = acrossPrograms ? [] : (data?.rows ?? []);
-  const rows = found.filter(({ module }) => !isUpdateWithoutGradient(causes, module));
+  const known = !acrossPrograms && forward.data && backward.data;
+  const rows = known ? withoutLostGradients(causes, [...forward.data.rows, ...backward.data.rows]) : [];
   const calls = unnamedCalls(causes, rows.map(({ node }) => node));
   const stacks = new Map(rows.map(({ node, stack }) => [node.id, stack ?? -node.id]));
   const stackOf = ({ id }: Node): number | undefined => stacks.get(id);

@@ -5,8 +5,6 @@ export const answerEn = {
     label: "Where it begins",
     begins: "It begins in {{module}}",
     beginsBackward: "It begins in the backward pass of {{module}}",
-    beginsTopBackward: "It begins in the backward pass of DefaultModel itself",
-    beginsTop: "It begins in DefaultModel itself",
     beginsOptimizer: "It begins in the optimizer",
     says: ": ",
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",

@@ -7,8 +7,6 @@ export const answerZh: typeof answerEn = {
     label: "差异的起点",
     begins: "差异始于 {{module}}",
     beginsBackward: "差异始于 {{module}} 的反向过程",
-    beginsTopBackward: "差异始于 DefaultModel 本身的反向过程",
-    beginsTop: "差异始于 DefaultModel 本身",
     beginsOptimizer: "差异始于优化器",
     says: "：",
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",

@@ -13,7 +13,6 @@ export const certaintyEn = {
   measuring: "Pairing and measuring anew…",
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
-  sinceTop: "With your pairs it begins in DefaultModel itself",
   sinceOptimizer: "With your pairs it begins in the optimizer",
   sinceWhat: "{{call}} is the first that differs (score {{score}}), by what was measured. A rebuild diagnoses anew.",
   sinceSlide: "the first that differs (score {{score}}), by what was measured",

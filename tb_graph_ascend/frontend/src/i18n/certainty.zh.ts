@@ -15,7 +15,6 @@ export const certaintyZh: typeof certaintyEn = {
   measuring: "正在映射并重新度量…",
   byHand: "手动映射",
   since: "按您的映射，差异始于 {{module}}",
-  sinceTop: "按您的映射，差异始于 DefaultModel 本身",
   sinceOptimizer: "按您的映射，差异始于优化器",
   sinceWhat: "按测得的数值，{{call}} 最先不同（分数 {{score}}）。重新构建后重新诊断。",
   sinceSlide: "按测得的数值，最先不同（分数 {{score}}）",

@@ -1,12 +1,14 @@
 /* The packed data of a page that carries its result: which block holds what, unpacked when asked for. */
 
+import { type RecordColumn, cellsOf } from "./columns";
+
 /** Numbers of one type in one block. */
 export interface Column {
   type: "i32" | "f64" | "u8";
   block: number;
 }
 
-/** Texts, one a line: those of `blocks[n]` begin at the line `starts[n]`. */
+/** Texts or records, one a line: those of `blocks[n]` begin at the line `starts[n]`. */
 export interface Lines {
   starts: number[];
   blocks: number[];
@@ -19,6 +21,8 @@ export interface PairEntry {
   rank: number;
   columns: Record<string, Column>;
   lines: Record<string, Lines>;
+  /** Records by column. */
+  tables: Record<string, Lines>;
 }
 
 /** What lies in the blocks; written by `msprobe page`. */
@@ -42,12 +46,12 @@ export function at(cells: ArrayLike<number>, place: number): number {
   return cells[place] ?? NOTHING;
 }
 
-/** Unpacked blocks of lines that are kept: what is asked for next is mostly beside what was. */
+/** Unpacked blocks of lines and records that are kept: what is asked for next is mostly beside what was. */
 const MOST_KEPT = 64;
 
 /** Reads what is packed; `read` gives the base64 text of a block. */
 export class Blocks {
-  private readonly kept = new Map<number, Promise<string[]>>();
+  private readonly kept = new Map<number, Promise<unknown[]>>();
 
   constructor(private readonly read: (block: number) => string) {}
 
@@ -59,12 +63,8 @@ export class Blocks {
   }
 
   /** One of the texts. */
-  async line(lines: Lines, line: number): Promise<string> {
-    const part = partOf(lines.starts, line);
-    const texts = await this.texts(lines.blocks[part] ?? 0);
-    const text = texts[line - (lines.starts[part] ?? 0)];
-    if (line < 0 || line >= lines.count || text === undefined) throw new RangeError(`no line ${line} of ${lines.count}`);
-    return text;
+  line(lines: Lines, line: number): Promise<string> {
+    return this.one(lines, line, (text) => text.split("\n")) as Promise<string>;
   }
 
   /** One of the texts as what it says. */
@@ -72,22 +72,30 @@ export class Blocks {
     return JSON.parse(await this.line(lines, line)) as T;
   }
 
-  /** Several of them, in the order asked for. */
-  async all<T>(lines: Lines, places: readonly number[]): Promise<T[]> {
-    return Promise.all(places.map((place) => this.json<T>(lines, place)));
+  /** One of the records. */
+  record<T>(table: Lines, line: number): Promise<T> {
+    return this.one(table, line, (text) => cellsOf(JSON.parse(text) as RecordColumn)) as Promise<T>;
   }
 
-  private texts(block: number): Promise<string[]> {
-    let texts = this.kept.get(block);
-    if (texts === undefined) {
-      texts = this.bytes(block).then((bytes) => new TextDecoder().decode(bytes).split("\n"));
+  private async one(lines: Lines, line: number, unpack: (text: string) => unknown[]): Promise<unknown> {
+    const part = partOf(lines.starts, line);
+    const all = await this.unpacked(lines.blocks[part] ?? 0, unpack);
+    const found = all[line - (lines.starts[part] ?? 0)];
+    if (line < 0 || line >= lines.count || found === undefined) throw new RangeError(`no line ${line} of ${lines.count}`);
+    return found;
+  }
+
+  private unpacked(block: number, unpack: (text: string) => unknown[]): Promise<unknown[]> {
+    let all = this.kept.get(block);
+    if (all === undefined) {
+      all = this.bytes(block).then((bytes) => unpack(new TextDecoder().decode(bytes)));
     } else {
       this.kept.delete(block); // the last that was used is the last that is forgotten
     }
-    this.kept.set(block, texts);
+    this.kept.set(block, all);
     const [oldest] = this.kept.keys();
     if (this.kept.size > MOST_KEPT && oldest !== undefined) this.kept.delete(oldest);
-    return texts;
+    return all;
   }
 
   private async bytes(block: number): Promise<Uint8Array<ArrayBuffer>> {

@@ -3,6 +3,7 @@
 import type { DiffRow, GraphBox, GraphEdge, GraphInput, ModuleGraph, NodeDetails } from "../api/types";
 import { type Arrow, arrowsOf, fedPlaces, nextArrows, producersOf, unfedPlaces } from "./arrows";
 import { at, partOf } from "./blocks";
+import { detailsOf } from "./nodeanswers";
 import { type Pair, type PictureCells, type RowCells, above } from "./pair";
 import { type RowFacts, lastRow, listed, rowAt } from "./rowwindow";
 import { type Visible, runOf } from "./visible";
@@ -51,7 +52,7 @@ export async function graphOf(pair: Pair, module: number, opened: readonly numbe
   const fed = fedPlaces(rows, visible);
   const unfed = around.length === 1 ? unfedPlaces(shown, parents, lanes, fed) : [];
   const outer = around.at(-2);
-  const facts = (of: number): Promise<RowFacts> => pair.text<RowFacts>("fact", of);
+  const facts = (of: number): Promise<RowFacts> => pair.record<RowFacts>("fact", of);
   return {
     module: await rowAt(pair, rows, visible, at(visible.place, row)),
     above: outer === undefined ? null : at(rows.key, outer),
@@ -110,7 +111,7 @@ async function boxesOf(scene: Scene, parents: readonly (number | null)[], lanes:
   const passed = new Map(arrows.filter(({ value }) => value >= 0).map(({ producer, value }) => [producer, value]));
   const made = boxes.map(async (row, index): Promise<GraphBox> => {
     const place = shown[index] ?? 0;
-    const [own, last] = await Promise.all([pair.text<RowFacts>("fact", row.at), pair.text<RowFacts>("fact", lastRow(rows, row))]);
+    const [own, last] = await Promise.all([pair.record<RowFacts>("fact", row.at), pair.record<RowFacts>("fact", lastRow(rows, row))]);
     const { weights, repeats } = own;
     const output = seen[String(passed.get(place))] ?? last.output ?? null;
     return { place, parent: parents[index] ?? null, lane: lanes[index] ?? "forward", row, output, unrecorded: silent.has(place), weights, repeats };
@@ -133,7 +134,7 @@ async function leavesOf({ pair, rows, visible }: Scene, arrow: Arrow): Promise<G
   const places = new Set(producersOf(arrow, rows, visible).map((row) => partOf(members, row)));
   if (places.size === 1 && places.has(count - 1)) return null;
   const left = [...places].sort((one, other) => one - other).map((place) => members.at(place) ?? 0);
-  const facts = await pair.texts<RowFacts>("fact", [...left.slice(0, MOST_LEFT), arrow.source, left.at(-1) ?? 0]);
+  const facts = await Promise.all([...left.slice(0, MOST_LEFT), arrow.source, left.at(-1) ?? 0].map((row) => pair.record<RowFacts>("fact", row)));
   const [ofSource, ofLast] = facts.slice(-2);
   return { names: facts.slice(0, -2).map(({ path }) => path), count: left.length, output: ofSource?.output ?? ofLast?.output ?? null };
 }
@@ -141,7 +142,7 @@ async function leavesOf({ pair, rows, visible }: Scene, arrow: Arrow): Promise<G
 /** The tensors that a box reads and nothing recorded puts out; weights require gradients. */
 async function inputsOf({ pair, rows, visible }: Scene, reader: number): Promise<GraphInput[]> {
   const node = (await pair.placeOf()).get(at(rows.key, at(visible.row, reader))) ?? 0;
-  const { values } = await pair.details(node);
+  const { values } = await detailsOf(pair, node);
   const sorted = [...values].sort((one, other) => (one.path < other.path ? -1 : Number(one.path > other.path)));
   return sorted.flatMap((value: NodeDetails["values"][number]): GraphInput[] => {
     const tensor = value.problem ?? value.benchmark;

@@ -1,8 +1,9 @@
 /* Lists and searches of nodes, as `view/search/node_index.py` and `columns.py` have them. */
 
-import type { Node, NodeList, NodeRow, NodeTable, SearchHits } from "../api/types";
+import type { NodeList, NodeTable, SearchHits } from "../api/types";
 import { type Cells, NOTHING, at } from "./blocks";
 import { nearest } from "./nearest";
+import { listedRow } from "./nodeanswers";
 import type { ListCells, NodeCells, Pair } from "./pair";
 import { type State, type Term, expressionOf, parseQuery } from "./query";
 
@@ -34,7 +35,7 @@ export async function tableOf(pairs: readonly Pair[], here: Pair, threshold: num
   // Names and execution order mean nothing from one step and rank to the next; scores do.
   if (pairs.length > 1 && ["score", "introduced"].includes(wish.sort)) found.sort((one, other) => one.key - other.key);
   const page = found.slice(wish.offset, wish.offset + wish.limit);
-  const rows = await Promise.all(page.map(({ pair, row }) => pair.text<NodeRow>("list", row)));
+  const rows = await Promise.all(page.map(({ pair, row }) => pair.list().then(({ listed }) => listedRow(pair, at(listed, row)))));
   const unknown = found.length === 0 ? await unknownWords(here, terms) : [];
   return { total: found.length, offset: wish.offset, rows, searched: pairs.length, pairs: pairs.length, unknown };
 }
@@ -173,7 +174,7 @@ export async function searched(pair: Pair, wish: SearchWish): Promise<SearchHits
   const fits = named(nodes, names, (name) => (expression ? expression.test(name) : low(name).includes(low(wish.q))));
   const side = wish.side === null ? null : Number(wish.side === "problem");
   const found = [...nodes.id.keys()].filter((node) => fits(node) && (side === null || nodes.problem[node] === side));
-  const hits = await pair.texts<Node>("node", found.slice(wish.offset, wish.offset + wish.limit));
+  const hits = await pair.nodesAt(found.slice(wish.offset, wish.offset + wish.limit));
   return { total: found.length, offset: wish.offset, hits };
 }
 
@@ -210,7 +211,7 @@ export async function nodesOf(pair: Pair, threshold: number | null, wish: NodesW
     return { node, key: Number.isNaN(key) ? Infinity : sign * key };
   });
   const page = found.sort(byKey).slice(wish.offset, wish.offset + wish.limit);
-  return { total: found.length, offset: wish.offset, nodes: await pair.texts<Node>("node", page.map(({ node }) => node)) };
+  return { total: found.length, offset: wish.offset, nodes: await pair.nodesAt(page.map(({ node }) => node)) };
 }
 
 function testsOf(nodes: NodeCells, names: readonly string[], threshold: number | null, wish: NodesWish): ((node: number) => boolean)[] {

@@ -1,7 +1,7 @@
 /* One step and rank of a page that carries its result: columns by row and node, and texts. */
 
-import type { DiffRow, NodeDetails } from "../api/types";
-import { type Blocks, type Cells, type PairEntry, NOTHING, at } from "./blocks";
+import type { DiffRow, Node } from "../api/types";
+import { type Blocks, type Cells, type Lines, type PairEntry, NOTHING, at } from "./blocks";
 
 const ROW = ["key", "ours", "theirs", "parent", "last", "children", "score", "worstBelow", "handedOn", "runMember", "runFirst", "flowProducer", "flowConsumer", "flowExact"] as const;
 const PICTURE = ["isCollection", "isBackward", "isGradient", "isUnrecorded", "isReshaping", "drawnProducer", "drawnConsumer", "drawnKnown", "drawnValue"] as const;
@@ -10,6 +10,9 @@ const LIST = ["listed", "partner"] as const;
 const MODULE = ["parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes", "worst"] as const;
 const WAY = ["cause", "isGuess", "isDivergent", "isCause", "isCarrying", "isPassable", "begin", "execution", "stateScore", "receivedRow", "carriedRow", "edgeStart", "edgeEnd", "edgeKind", "edgeCertain", "readStart", "readEnd"] as const;
 
+const LINK = ["producer", "consumer", "value", "exact", "path"] as const;
+const STACK = ["id"] as const;
+
 type Named<Names extends readonly string[]> = Record<Names[number], Cells>;
 export type RowCells = Named<typeof ROW>;
 export type PictureCells = Named<typeof PICTURE>;
@@ -17,9 +20,16 @@ export type NodeCells = Named<typeof NODE>;
 export type ListCells = Named<typeof LIST>;
 export type ModuleCells = Named<typeof MODULE>;
 export type WayCells = Named<typeof WAY>;
+export type LinkCells = Named<typeof LINK>;
 
 /** The texts that belong to columns by name. */
-type Texts = "row" | "fact" | "seen" | "node" | "list" | "name" | "path" | "module" | "hop" | "edge" | "origins" | "details" | "node/flow" | "node/across" | "node/shards" | "node/trace";
+type Texts = "seen" | "name" | "path" | "module" | "origins" | "stack" | "link path" | "shards" | WholeAnswer;
+/** What a file of msprobe's own builder has written ahead of each node. */
+export type WholeAnswer = "answer" | "answer/flow" | "answer/across" | "answer/trace";
+/** The records that belong to columns by name. */
+type Tables = "row" | "fact" | "node" | "about" | "values" | "edge";
+
+const NO_LINES: Lines = { starts: [], blocks: [], count: 0 };
 
 /** A step and rank; each part is read once, when it is first asked for. */
 export class Pair {
@@ -45,6 +55,11 @@ export class Pair {
   /** Where rows go back to; null where nothing was compared. */
   ways = (): Promise<WayCells | null> =>
     "way.cause" in this.entry.columns ? this.group("way", WAY) : Promise.resolve(null);
+
+  /** What passed from call to call, by link. */
+  links = (): Promise<LinkCells> => this.group("link", LINK);
+  /** The numbers of stacks, rising. */
+  stacks = (): Promise<Named<typeof STACK>> => this.group("stack", STACK);
 
   /** How far rows are set in: by all that stand above them. */
   depths = (): Promise<Int32Array> =>
@@ -82,7 +97,14 @@ export class Pair {
     });
 
   /** A row as it stands where all is closed. */
-  closedRow = (row: number): Promise<DiffRow> => this.text<DiffRow>("row", row);
+  closedRow = (row: number): Promise<DiffRow> => this.record<DiffRow>("row", row);
+  /** A node by its place. */
+  node = (place: number): Promise<Node> => this.record<Node>("node", place);
+  nodesAt = (places: readonly number[]): Promise<Node[]> => Promise.all(places.map(this.node));
+
+  record<T>(name: Tables, line: number): Promise<T> {
+    return this.blocks.record<T>(this.entry.tables[name] ?? NO_LINES, line);
+  }
 
   text<T>(name: Texts, line: number): Promise<T> {
     return this.blocks.json<T>(this.lines(name), line);
@@ -93,15 +115,8 @@ export class Pair {
     return this.blocks.line(this.lines(name), line);
   }
 
-  /** All that is known of the node at a place. */
-  details = (place: number): Promise<NodeDetails> => this.text<NodeDetails>("details", place);
-
   has(name: Texts): boolean {
     return name in this.entry.lines;
-  }
-
-  texts<T>(name: Texts, lines: readonly number[]): Promise<T[]> {
-    return this.blocks.all<T>(this.lines(name), lines);
   }
 
   /** What there is one of, kept once it was read. */
@@ -118,8 +133,8 @@ export class Pair {
     return made;
   }
 
-  private lines(name: Texts) {
-    return this.entry.lines[name] ?? { starts: [], blocks: [], count: 0 };
+  private lines(name: Texts): Lines {
+    return this.entry.lines[name] ?? NO_LINES;
   }
 
   private group<Names extends readonly string[]>(group: string, names: Names, as = group): Promise<Named<Names>> {

@@ -1,11 +1,13 @@
 /* Answers the questions that the page asks of a server, out of the page: most were written ahead. */
 
-import type { Node, Path } from "../api/types";
+import type { Path } from "../api/types";
+import { acrossOf } from "./across";
 import { graphOf } from "./boxes";
 import { Blocks, type PageData, at } from "./blocks";
 import { nodesOf, searched, tableOf } from "./listing";
+import { detailsOf, factsOf, flowOf } from "./nodeanswers";
 import { outlineOf } from "./outline";
-import { Pair } from "./pair";
+import { Pair, type WholeAnswer } from "./pair";
 import { Refused, notHere } from "./refusal";
 import { windowOf } from "./rowwindow";
 import { tracedWay } from "./traces";
@@ -14,6 +16,7 @@ import { weightsOf } from "./weights";
 
 const PAIR = /^databases\/[^/]+\/pairs\/(-?\d+)\/(-?\d+)\/(rows|outline|graph|divergent|nodes|search|weights)$/;
 const NODE = /^databases\/[^/]+\/nodes\/(\d+)(?:\/(flow|across|shards|path|children|trace))?$/;
+type NodeRest = "flow" | "across" | "shards" | "path" | "children" | "trace" | undefined;
 const TABLE = /^databases\/[^/]+\/nodes$/;
 
 /** Answers by address, below `api/`. */
@@ -47,7 +50,7 @@ export class Router {
     const [, step, rank, about] = PAIR.exec(path) ?? [];
     if (about !== undefined) return JSON.stringify(await this.ofPair(about, this.pair(Number(step), Number(rank)), path, given));
     const [, node, rest] = NODE.exec(path) ?? [];
-    if (node !== undefined) return this.ofNode(Number(node), rest, given);
+    if (node !== undefined) return this.ofNode(Number(node), rest as NodeRest, given);
     if (TABLE.test(path)) return JSON.stringify(await this.table(given));
     return this.written(path);
   }
@@ -56,7 +59,7 @@ export class Router {
     const line = this.addresses.get(path);
     if (line === undefined) throw notHere(path);
     const text = await this.blocks.line(this.data.answers, line);
-    if (text.startsWith('{"refused":')) throw refusedBy(text);
+    unrefused(text);
     // Files are no JSON objects and lie here as strings, so that each is one line.
     return text.startsWith('"') ? (JSON.parse(text) as string) : text;
   }
@@ -104,25 +107,36 @@ export class Router {
     return { ...found, searched, pairs: searched };
   }
 
-  private async ofNode(node: number, rest: string | undefined, given: Arguments): Promise<string> {
+  private async ofNode(node: number, rest: NodeRest, given: Arguments): Promise<string> {
     for (const pair of this.pairs) {
       const place = (await pair.placeOf()).get(node);
       if (place === undefined) continue;
       if (rest === "path") return JSON.stringify(await pathOf(pair, place));
-      if (rest === "trace" && !pair.has("node/trace")) return JSON.stringify(await tracedWay(this.pairs, pair, place));
       if (rest === "children") return JSON.stringify(await childrenOf(pair, place, given.number("offset") ?? 0, given.number("limit") ?? 500));
-      const written = rest === undefined ? "details" : (`node/${rest}` as "node/flow" | "node/across" | "node/shards" | "node/trace");
-      const text = await pair.line(written, place);
-      if (text.startsWith('{"refused":')) throw refusedBy(text);
-      return text;
+      const whole: WholeAnswer | "shards" = rest === undefined ? "answer" : rest === "shards" ? rest : `answer/${rest}`;
+      if (whole !== "shards" && pair.has(whole)) return unrefused(await pair.line(whole, place));
+      switch (rest) {
+        case "trace":
+          return JSON.stringify(await tracedWay(this.pairs, pair, place));
+        case "flow":
+          return JSON.stringify(await flowOf(pair, place));
+        case "across":
+          return JSON.stringify(await acrossOf(this.pairs, this.data.places, pair, place));
+        case "shards":
+          return pair.has("shards") ? unrefused(await pair.line("shards", (await factsOf(pair, place)).values)) : '{"values":[]}';
+        default:
+          return JSON.stringify(await detailsOf(pair, place));
+      }
     }
     throw notHere(`node ${node}`);
   }
 }
 
-function refusedBy(text: string): Refused {
+/** A text that was written ahead, where it is no refusal. */
+function unrefused(text: string): string {
+  if (!text.startsWith('{"refused":')) return text;
   const { refused } = JSON.parse(text) as { refused: { status: number; body: Refused["body"] } };
-  return new Refused(refused.status, refused.body);
+  throw new Refused(refused.status, refused.body);
 }
 
 /** From the root down to a node. */
@@ -130,14 +144,14 @@ async function pathOf(pair: Pair, place: number): Promise<Path> {
   const { parent } = await pair.nodes();
   const places: number[] = [];
   for (let up = place; up >= 0; up = at(parent, up)) places.push(up);
-  return { path: await pair.texts<Node>("node", places.reverse()) };
+  return { path: await pair.nodesAt(places.reverse()) };
 }
 
 async function childrenOf(pair: Pair, place: number, offset: number, limit: number): Promise<unknown> {
   const { parent } = await pair.nodes();
-  const own = await pair.text<Node>("node", place);
+  const own = await pair.node(place);
   const below = [...parent.keys()].filter((one) => parent[one] === place).slice(offset, offset + limit);
-  return { parent: own.id, total: own.children, offset, children: await pair.texts<Node>("node", below) };
+  return { parent: own.id, total: own.children, offset, children: await pair.nodesAt(below) };
 }
 
 /** The arguments of an address; what is empty was left out. */

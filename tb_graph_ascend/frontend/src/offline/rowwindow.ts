@@ -160,7 +160,7 @@ async function toldRow(pair: Pair, rows: RowCells, visible: Visible, place: numb
 async function spokenRow(pair: Pair, rows: RowCells, visible: Visible, place: number): Promise<DiffRow> {
   const row = await rowAt(pair, rows, visible, place);
   if (row.problem === null) return row;
-  const { output } = await pair.text<RowFacts>("fact", lastRow(rows, row));
+  const { output } = await pair.record<RowFacts>("fact", lastRow(rows, row));
   return { ...row, problem: { ...row.problem, output } };
 }
 

@@ -2,6 +2,7 @@
 
 import type { PlacedHop, PlacedTrace } from "../api/types";
 import { NOTHING, at } from "./blocks";
+import { startOf } from "./nodeanswers";
 import type { Pair, WayCells } from "./pair";
 import { incoming, stepsBack } from "./stepsback";
 
@@ -26,7 +27,7 @@ type Passed = Pick<PlacedHop, "link" | "value" | "output" | "exact">;
 
 /** The way from the node at a place; what the step before wrote is followed there. */
 export async function tracedWay(pairs: readonly Pair[], pair: Pair, place: number): Promise<PlacedTrace> {
-  const start = await pair.text<PlacedHop>("hop", place);
+  const start = await startOf(pair, place);
   const { step, rank } = pair;
   const ways = await pair.ways();
   if (ways === null) return { step, rank, finding: null, differs: false, hops: [start] };
@@ -61,7 +62,7 @@ export async function tracedWay(pairs: readonly Pair[], pair: Pair, place: numbe
 }
 
 async function hopOf(pair: Pair, node: number): Promise<PlacedHop> {
-  return pair.text<PlacedHop>("hop", (await pair.placeOf()).get(node) ?? NOTHING);
+  return startOf(pair, (await pair.placeOf()).get(node) ?? NOTHING);
 }
 
 /** The hops behind a row; of one that does not differ those of what is in it. */
@@ -73,7 +74,7 @@ async function within(pair: Pair, ways: WayCells, row: number, step: number | nu
   const sure = ways.isGuess[start] === 0;
   const into = await pair.once(`into ${sure}`, () => Promise.resolve(incoming(ways, sure)));
   for (const edge of stepsBack(ways, into, start)) {
-    const passed = await pair.text<Passed>("edge", edge);
+    const passed = await pair.record<Passed>("edge", edge);
     hops.push({ ...(await hopOf(pair, at(key, at(ways.edgeStart, edge)))), ...passed, step });
   }
   return hops;

@@ -1,6 +1,6 @@
 /* Which rows go back to which cause, and what lies on the way: over the edges that the server found. */
 
-import type { NodeList, Node } from "../api/types";
+import type { NodeList } from "../api/types";
 import { NOTHING, at } from "./blocks";
 import type { Pair, RowCells, WayCells } from "./pair";
 
@@ -108,7 +108,7 @@ export async function divergentOf(pair: Pair, wish: DivergentWish): Promise<Node
   found.sort((one, other) => at(ways.execution, one) - at(ways.execution, other));
   const placeOf = await pair.placeOf();
   const page = found.slice(wish.offset, wish.offset + wish.limit).map((row) => placeOf.get(at(rows.key, row)) ?? NOTHING);
-  return { total: found.length, offset: wish.offset, nodes: await pair.texts<Node>("node", page) };
+  return { total: found.length, offset: wish.offset, nodes: await pair.nodesAt(page) };
 }
 
 async function causesOf(pair: Pair, ways: WayCells, wish: DivergentWish): Promise<Set<number>> {

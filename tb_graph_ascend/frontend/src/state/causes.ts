@@ -157,10 +157,21 @@ export function unnamedCalls<Call extends { name: string; side: string }>(causes
   return alone.filter(({ name }) => !named.has(kindOfCall(name)) && !renamed(kindOfCall(name)));
 }
 
-/** Whether a call of one run alone is the optimizer's where a cause cut gradients off: what has none is not updated. */
-export function isUpdateWithoutGradient(causes: readonly Cause[], module: string | null): boolean {
-  if (module !== OPTIMIZER) return false;
-  return causes.some(({ finding: { reasons } }) => reasons[0]?.code === "attribute_differs" && reasons[0].attribute === "requires_grad");
+/** Of calls that one run alone makes those that do not follow from gradients which the other run cut off: a backward
+ * call follows from its forward call, and what has no gradient is not updated. */
+export function withoutLostGradients<Row extends Alone>(causes: readonly Cause[], alone: readonly Row[]): Row[] {
+  const named = new Set(alone.map(({ node: { side, name } }) => `${side} ${name}`));
+  const isLost = ({ node: { side, name, direction } }: Row): boolean =>
+    direction === "backward" && !named.has(`${side} ${name.replace(/\.backward$/, ".forward")}`);
+  const lost = new Set(alone.filter(isLost).map(({ node }) => node.side));
+  const cut = causes.some(({ finding: { reasons } }) => reasons[0]?.code === "attribute_differs" && reasons[0].attribute === "requires_grad");
+  const isUpdate = ({ module, node }: Row): boolean => module === OPTIMIZER && (cut || lost.has(node.side));
+  return alone.filter((row) => row.node.direction !== "backward" && !isUpdate(row));
+}
+
+interface Alone {
+  module: string | null;
+  node: Pick<Node, "name" | "side" | "direction">;
 }
 
 /** Whether a call stands on the line of code that a cause stands on: then it is a part of that fault, not another. */
@@ -200,14 +211,22 @@ export function healing({ finding }: Cause): Reason | undefined {
   return finding.reasons.find(({ code }) => code === "heals");
 }
 
-/** In which module it begins; what the optimizer does stands in no module, and has its own sentence. */
+/** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. */
 export function beginsText(t: TFunction, cause: Cause): string {
-  const { module } = cause;
-  if (healing(cause)) return module === null ? t("claim.say.heals_top") : t("claim.say.heals_inside", { module });
-  if (module === OPTIMIZER) return t("answer.beginsOptimizer");
-  const backward = runsBackward(cause.finding.node);
-  if (module === null) return t(backward ? "answer.beginsTopBackward" : "answer.beginsTop");
-  return t(backward ? "answer.beginsBackward" : "answer.begins", { module });
+  const module = cause.module ?? scriptPlace(t, cause.stack);
+  if (healing(cause)) return t("claim.say.heals_inside", { module });
+  if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
+  return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
+}
+
+/** What stands for a module where a call is in none: the function and line that make it. */
+export function scriptPlace(t: TFunction, stack: readonly string[] | null): string {
+  const frame = modelFrame(stack ?? []);
+  if (frame === null) return t("claim.say.script");
+  const file = frame.file.split(/[\\/]/).at(-1) ?? frame.file;
+  const told = { function: frame.scope, file, line: frame.number };
+  // A lambda or a comprehension has no name of its own.
+  return frame.scope.startsWith("<") ? t("claim.say.script_line", told) : t("claim.say.script_function", told);
 }
 
 /** Whether a node runs in the backward pass: as a gradient, or as a call that a backward makes. */

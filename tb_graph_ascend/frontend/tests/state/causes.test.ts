@@ -1,7 +1,7 @@
 /* The line of code a cause stands on, and numbers of the values table. */
 import { describe, expect, it } from "vitest";
 
-import type { AcrossCell, Cause, Node, NodeDetails, PlacedHop } from "../../src/api/types";
+import type { AcrossCell, Cause, Node, NodeDetails, PlacedHop, Side } from "../../src/api/types";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
 import {
@@ -14,7 +14,6 @@ import {
   causeText,
   historyText,
   isElsewhere,
-  isUpdateWithoutGradient,
   ledBackTo,
   reachText,
   modelFrame,
@@ -29,6 +28,7 @@ import {
   senderTo,
   sideOfName,
   unnamedCalls,
+  withoutLostGradients,
 } from "../../src/state/causes";
 
 describe("modelFrame", () => {
@@ -117,11 +117,20 @@ describe("calls that one run alone makes", () => {
 
 describe("an update that one run alone makes", () => {
   const cutting = (attribute: string) => [{ finding: { reasons: [{ code: "attribute_differs", attribute }] } }] as unknown as Cause[];
+  const row = (name: string, module: string | null, direction: "forward" | "backward" = "forward") => ({ module, node: { name, side: "benchmark" as Side, direction } });
   it("follows from a gradient that was cut off, and from nothing else", () => {
-    expect(isUpdateWithoutGradient(cutting("requires_grad"), "optimizer")).toBe(true);
-    expect(isUpdateWithoutGradient(cutting("requires_grad"), "layers.0")).toBe(false);
-    expect(isUpdateWithoutGradient(cutting("shape"), "optimizer")).toBe(false);
-    expect(isUpdateWithoutGradient([], "optimizer")).toBe(false);
+    const rows = [row("Tensor.mul_.0.forward", "optimizer"), row("Tensor.tanh.0.forward", "layers.0")];
+    const left = (causes: Cause[], more: ReturnType<typeof row>[] = []) => withoutLostGradients(causes, [...rows, ...more]).map(({ node }) => node.name);
+    expect(left(cutting("requires_grad"))).toEqual(["Tensor.tanh.0.forward"]);
+    expect(left(cutting("shape"))).toHaveLength(2);
+    expect(left([])).toHaveLength(2);
+    const lost = row("Functional.linear.0.backward", "layers.1", "backward");
+    expect(left([], [lost])).toEqual(["Tensor.tanh.0.forward"]);
+    expect(left([], [{ ...lost, node: { ...lost.node, side: "problem" } }])).toHaveLength(2);
+  });
+  it("does not follow from the gradient of a call that one run alone makes", () => {
+    const rows = [row("Tensor.mul_.0.forward", "optimizer"), row("Tensor.tanh.0.forward", null), row("Tensor.tanh.0.backward", null, "backward")];
+    expect(withoutLostGradients([], rows).map(({ node }) => node.name)).toEqual(["Tensor.mul_.0.forward", "Tensor.tanh.0.forward"]);
   });
 });
 
@@ -269,27 +278,36 @@ describe("the history of a cause", () => {
 });
 
 describe("beginsText", () => {
-  it("names the module, the optimizer, or the top level", async () => {
+  const STEP = ["File /job/train.py, line 14, in step, \n loss = loss * 2", "File /job/train.py, line 30, in <module>, \n step()"];
+  it("says of the script itself which line, and where nobody knows it that it is in no module", async () => {
     const i18n = createI18n();
-    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, finding: { reasons: [], node: {} } } as unknown as Cause));
-    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins in DefaultModel itself"]);
+    const said = (stack: string[] | null) => beginsText(i18n.t, { module: null, stack, finding: { reasons: [], node: {} } } as unknown as Cause);
+    const stacks = [STEP.slice(1), null, []];
+    expect(stacks.map(said)).toEqual(["It begins in train.py, line 30", "It begins in the script, outside of all modules", "It begins in the script, outside of all modules"]);
     await changeLanguage(i18n, "zh");
-    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于 DefaultModel 本身"]);
+    expect(stacks.map(said)).toEqual(["差异始于 train.py 第 30 行", "差异始于 脚本（不在任何模块中）", "差异始于 脚本（不在任何模块中）"]);
+  });
+  it("names the module, the optimizer, or the function of the script", async () => {
+    const i18n = createI18n();
+    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, stack: STEP, finding: { reasons: [], node: {} } } as unknown as Cause));
+    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins in step (train.py, line 14)"]);
+    await changeLanguage(i18n, "zh");
+    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于 step（train.py 第 14 行）"]);
   });
   it("says that it is in the backward pass, of a gradient and of a call that a backward makes", () => {
     const { t } = createI18n();
-    const said = (module: string | null, node: object) => beginsText(t, { module, finding: { reasons: [], node } } as unknown as Cause);
+    const said = (module: string | null, node: object) => beginsText(t, { module, stack: STEP, finding: { reasons: [], node } } as unknown as Cause);
     expect(said("up", { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of up");
     expect(said("up", { direction: "forward", recomputed: true })).toBe("It begins in the backward pass of up");
-    expect(said(null, { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of DefaultModel itself");
+    expect(said(null, { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of step (train.py, line 14)");
     expect(said("optimizer", { direction: "forward", recomputed: true })).toBe("It begins in the optimizer");
   });
   it("says of another way to the same result that the result is the same", () => {
     const { t } = createI18n();
     const reasons = [{ code: "missing_calls", names: "Tensor.clamp.0.forward" }, { code: "heals" }];
-    const healing = (module: string | null) => ({ module, finding: { reasons, node: {} } }) as unknown as Cause;
+    const healing = (module: string | null) => ({ module, stack: STEP, finding: { reasons, node: {} } }) as unknown as Cause;
     expect(beginsText(t, healing("head"))).toBe("Both runs come to the same result; head gets there another way");
-    expect(beginsText(t, healing(null))).toMatch(/^Both runs come to the same result; calls in DefaultModel itself/);
+    expect(beginsText(t, healing(null))).toBe("Both runs come to the same result; step (train.py, line 14) gets there another way");
     expect(causeText(t, healing("head"))).toBe("only the benchmark run calls clamp #0; all that comes of it agrees in the end: this is another way to the same result");
   });
 });

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Answer, Since } from "../../api/types";
 import { calledAs } from "../../graph/called";
-import { OPTIMIZER } from "../../state/causes";
+import { OPTIMIZER, scriptPlace } from "../../state/causes";
 import { beginningOf } from "../../state/former";
 import { scoreText } from "../../text/numbers";
 import { SourceLine } from "../parts/SourceLine";
@@ -24,11 +24,9 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
           <span>
             {node === null
               ? t("claim.say.since_nowhere")
-              : module === null
-                ? t("certainty.sinceTop")
-                : module === OPTIMIZER
-                  ? t("certainty.sinceOptimizer")
-                  : t("certainty.since", { module })}{" "}
+              : module === OPTIMIZER
+                ? t("certainty.sinceOptimizer")
+                : t("certainty.since", { module: module ?? scriptPlace(t, since.stack) })}{" "}
             {node && <span className="answer-place">{t("findings.place", { step, rank })}</span>}
           </span>
         </h1>
