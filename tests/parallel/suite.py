@@ -204,7 +204,7 @@ def _judge_alone(case: Case, dump: Path) -> Verdict:
         tuple(f.text for f in found),
         compared=sum(counted.count for counted in checked.evidence.compared),
     )
-    places = _places(case, [(f.node,) for f in found])
+    places = _places(case, [(f.node, f.inside) for f in found])
     return replace(verdict, place=places[0] if places else None)
 
 
