@@ -131,6 +131,31 @@ class OwnAddedToWhole(RankFact, frozen=True):
     count: int
 
 
+class AllDividedTwice(RankFact, frozen=True):
+    """All gradients are a sum over axes of `size` ranks by its square."""
+
+    factor: float
+    axes: str
+    size: int
+
+
+class OwnerReadsOwn(RankFact, frozen=True):
+    """The one rank that updates a parameter reads its own gradient; others are added up."""
+
+    rank: int
+    axis: str
+    peers: int
+
+
+class FewerReductions(RankFact, frozen=True):
+    """A module's backward pass reduces less often than that of most of its role."""
+
+    count: int
+    kind: str
+    peers: int
+    usual: int
+
+
 # --- placements in the forward pass -------------------------------------------------------------
 
 
@@ -184,6 +209,60 @@ class DropsOther(RankFact, frozen=True):
 
     maker: str
     axis: str
+
+
+class SharesEqual(RankFact, frozen=True):
+    """Ranks that cut a parameter hold one share of it, and of most others each its own."""
+
+    value: str
+    axis: str
+    ranks: str
+    peers: int
+
+
+class LayersEqual(RankFact, frozen=True):
+    """A stage holds another stage's layer as one of its own."""
+
+    value: str
+    ranks: str
+    other: str
+
+
+class CopiesApart(RankFact, frozen=True):
+    """One gradient updates two parameters of two stages, and they are unlike."""
+
+    other: str
+
+
+class RowsUnowned(RankFact, frozen=True):
+    """No rank looks up some rows of a vocabulary."""
+
+    axis: str
+    first: int
+    last: int
+
+
+class RowsOwnedTwice(RankFact, frozen=True):
+    """Several ranks look up the same rows of a vocabulary."""
+
+    axis: str
+    first: int
+    last: int
+    ranks: str
+
+
+class PartEmptied(RankFact, frozen=True):
+    """Some ranks multiply their part of a sum by zero."""
+
+    ranks: str
+    axis: str
+
+
+class PositionsMisplaced(RankFact, frozen=True):
+    """Positions lie over ranks in another order than the run says."""
+
+    order: str
+    other: str
 
 
 # --- collectives --------------------------------------------------------------------------------
@@ -297,6 +376,9 @@ RankReason: TypeAlias = Union[  # noqa: UP007 - a line each
     ShardsUpdatedApart,
     ReducedTooOften,
     DividedTooOften,
+    AllDividedTwice,
+    OwnerReadsOwn,
+    FewerReductions,
     UnlikeAdded,
     SharesUpdatedAsOne,
     GradientApart,
@@ -309,6 +391,13 @@ RankReason: TypeAlias = Union[  # noqa: UP007 - a line each
     WholeBias,
     ShardAsWhole,
     DropsOther,
+    SharesEqual,
+    LayersEqual,
+    CopiesApart,
+    RowsUnowned,
+    RowsOwnedTwice,
+    PartEmptied,
+    PositionsMisplaced,
     SummedAgain,
     ResultsUnlike,
     OtherForm,

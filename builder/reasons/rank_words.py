@@ -71,6 +71,55 @@ RANK_SENTENCES: Mapping[str, Words] = {
         _REDUCED + "it was divided once too often, or not added up, {times:short} times as much",
         _REDUCED_ZH + "多除了一次，或者没有求和，是应有的 {times:short} 倍",
     ),
+    "all_divided_twice": Words(
+        "all gradients are {factor:short} times the sum over {axes} of what the backward passes "
+        "gave: they were divided by {size} twice",
+        "所有梯度都是各卡反向传播结果在 {axes} 上之和的 {factor:short} 倍：除以 {size} 做了两次",
+    ),
+    "owner_reads_own": Words(
+        "rank {rank} alone updates the parameter and reads what its own backward pass gave; the "
+        "gradients of {peers} other parameters are added up over {axis}",
+        "只有卡 {rank} 更新该参数，且读取的是自己反向传播的结果；其余 {peers} 个参数的梯度在 "
+        "{axis} 上求和",
+    ),
+    "fewer_reductions": Words(
+        "its backward pass makes {count} calls of {kind}, and those of {peers} modules like it "
+        "make {usual}: what it hands on is one rank's part of a gradient",
+        "它的反向传播调用 {kind} {count} 次，而 {peers} 个同类模块调用 {usual} 次：它传回的梯度只是"
+        "一张卡的部分",
+    ),
+    "shares_equal": Words(
+        "{axis} ranks {ranks} hold one and the same share as {value}; of {peers} parameters like "
+        "it each rank has a share of its own",
+        "{axis} 卡 {ranks} 的 {value} 是同一个分片；其余 {peers} 个同类参数各卡分片不同",
+    ),
+    "layers_equal": Words(
+        "{value} is on rank {ranks} that of {other}, which lies on another stage",
+        "卡 {ranks} 上的 {value} 与位于另一流水级的 {other} 相同",
+    ),
+    "copies_apart": Words(
+        "its optimizer reads one gradient with {other} on another stage: both are copies of one "
+        "parameter, and parameters.value is another on each",
+        "它与另一流水级上的 {other} 读取同一个梯度：二者是同一参数的副本，而 parameters.value 不同",
+    ),
+    "rows_unowned": Words(
+        "no {axis} rank looks up rows {first} to {last} of the vocabulary, which tokens ask for: "
+        "their sum is zero",
+        "没有 {axis} 卡查找词表的第 {first} 至 {last} 行，而有词元需要它们：其和为零",
+    ),
+    "rows_owned_twice": Words(
+        "{axis} ranks {ranks} all look up rows {first} to {last} of the vocabulary: their sum "
+        "counts them more than once",
+        "{axis} 卡 {ranks} 都查找词表的第 {first} 至 {last} 行：求和时重复计算",
+    ),
+    "part_emptied": Words(
+        "rank {ranks} multiplies by 0 what it adds to the sum over {axis}: its part is lost",
+        "卡 {ranks} 把要加入 {axis} 之和的值乘以 0：它的部分丢失了",
+    ),
+    "positions_misplaced": Words(
+        "its positions lie over the cp ranks in the {other} order, and the run says {order}",
+        "位置在各 cp 卡上按 {other} 顺序排列，而运行记录的是 {order} 顺序",
+    ),
     "unlike_added": Words(
         "it adds up the gradients of unlike parameters: {names}",
         "它把不同参数的梯度加在一起：{names}",

@@ -31,11 +31,17 @@ from builder.ranks.checks.collectives import (
     told_collectives,
     wrong_collectives,
 )
+from builder.ranks.checks.contradictions import contradictions
 from builder.ranks.checks.lone_parameters import lone_parameters
 from builder.ranks.checks.misplaced_values import misplaced
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.ranks.checks.shared_rows import shared_rows
-from builder.ranks.checks.wrong_reductions import beginning, explained, wrong_reductions
+from builder.ranks.checks.wrong_reductions import (
+    beginning,
+    explained,
+    wrong_divisors,
+    wrong_reductions,
+)
 from builder.ranks.checks.wrong_updates import wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
@@ -116,7 +122,9 @@ def check_step(step: int, run: LogicalRun) -> Checked:
         *_collectives(step, values),
         *check_groups(step, values),
         *sums,
+        *contradictions(step, values),
         *wrong_reductions(step, values, known, unlike),
+        *wrong_divisors(step, values, known),
         *_clipping(step, values, seen),
         *_as_updates(replicas, values),
     ]
@@ -125,7 +133,10 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     lone = [*lone_parameters(values, _is_parameter), *lone_collectives(values)]
     gap = Counted("lone_ranks", len(lone), lone[0] if lone else "")
     findings.sort(key=lambda each: order[each.node])
-    findings = [replace(each, inside=_module_of(each.node, run)) for each in findings]
+    findings = [
+        each if each.inside else replace(each, inside=_module_of(each.node, run))
+        for each in findings
+    ]
     return Checked(findings, _evidence(step, seen).with_gaps(gap))
 
 

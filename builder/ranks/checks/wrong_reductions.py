@@ -7,14 +7,21 @@ from dataclasses import replace
 
 from builder.ranks.checks.check_finding import CheckFinding, axis_of, listed
 from builder.ranks.joining.parts import RunValues
-from builder.ranks.placement.gradients import Reduction, unusual_factors
+from builder.ranks.placement.gradients import (
+    Reduction,
+    divided_twice,
+    owners_reading_own,
+    unusual_factors,
+)
 from builder.ranks.placement.mixtures import one_for_unlike, sums_of_unlike
 from builder.ranks.placement.origins import origin
 from builder.reasons import (
+    AllDividedTwice,
     DividedTooOften,
     GradientApart,
     GradientApartSomewhere,
     OwnAddedToWhole,
+    OwnerReadsOwn,
     OwnGradient,
     OwnGradientOver,
     RankReason,
@@ -37,9 +44,10 @@ def wrong_reductions(
     """
     yield from _mixtures(step, values, reported)
     layout = values.run.layout
+    alone = {found.node for found, _, _ in owners_reading_own(known)}
     for each in unusual_factors(known, layout.sizes):
         found = each.found
-        if found.node in reported:
+        if found.node in reported or found.node in alone:
             continue
         start, _ = values.run.dump.ranges[found.node]
         ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
@@ -47,6 +55,24 @@ def wrong_reductions(
         said = ReducedTooOften(*facts) if each.times > 1 else DividedTooOften(*facts)
         axis = found.axes[0] if found.axes else "?"
         where = layout.describe_all(ranks)
+        yield CheckFinding("update", step, found.node, axis, ranks, where, (said,))
+
+
+def wrong_divisors(
+    step: int, values: RunValues, known: Mapping[str, Reduction]
+) -> Iterator[CheckFinding]:
+    """Gradients that owners of a parameter did not add up, and those that all divided twice."""
+    layout = values.run.layout
+    for found, axis, peers in owners_reading_own(known):
+        where = layout.describe_all(found.owners)
+        own = OwnerReadsOwn(found.owners[0], axis, peers)
+        yield CheckFinding("update", step, found.node, axis, found.owners, where, (own,))
+    twice = divided_twice(known, layout.sizes)
+    if twice is not None:
+        found, size = twice
+        ranks = tuple(sorted(layout.places))
+        said = AllDividedTwice(found.factor, _named(found.axes), size)
+        where, axis = layout.describe_all(ranks), found.axes[0]
         yield CheckFinding("update", step, found.node, axis, ranks, where, (said,))
 
 

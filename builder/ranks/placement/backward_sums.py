@@ -1,0 +1,144 @@
+"""What the backward pass reduces over ranks: sums that a layer lacks, and sums of whole gradients.
+
+A value that is the same on all ranks and read by each for a share of the work has on each a part of
+its gradient, and the dual of its forward call adds them up; one that each reads for all of the work
+has its whole gradient already. Collectives of a backward pass have no module in the dump: they
+stand behind the last entry of the module whose gradient they reduce.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from builder.dump.values import Record
+from builder.ranks.assembly.alignment import parse
+from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
+from builder.ranks.layout.names import role_of
+from builder.ranks.placement.copies import are_copies, is_constant
+from msprobe_core.format import COMMUNICATION
+
+_PEERS = 3  # the fewest that make a usual number
+
+
+@dataclass(frozen=True, slots=True)
+class LackingSum:
+    """A module whose backward pass makes fewer reductions of a kind than most of its role."""
+
+    module: str
+    kind: str
+    count: int
+    usual: int
+    peers: int
+
+
+def modules_of_backward(values: RunValues) -> dict[str, str]:
+    """By reducing collective of a backward pass the module behind whose entries it stands.
+
+    Entries of another pass between them, such as those of a recomputation, part the two.
+    """
+    found: dict[str, str] = {}
+    module = ""
+    for owner in values.run.dump.ranges:
+        entry = parse(owner)
+        if entry is not None and entry.prefix in COMMUNICATION:
+            if module and entry.type_name in REDUCING:
+                found[owner] = module
+            continue
+        module = _module_of(values, owner) or ("" if not _is_of_gradients(owner) else module)
+    return found
+
+
+def lacking_sums(values: RunValues) -> Iterator[LackingSum]:
+    """The modules of which most others of their role reduce more; the first layer is left out.
+
+    Nothing before it may need a gradient.
+    """
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for owner, module in modules_of_backward(values).items():
+        entry = parse(owner)
+        if entry is not None:
+            counts[module][entry.type_name] += 1
+    roles: defaultdict[str, list[str]] = defaultdict(list)
+    for module in dict.fromkeys(_module_of(values, owner) for owner in values.run.dump.ranges):
+        if module:
+            roles[role_of(module)].append(module)
+    for own in roles.values():
+        yield from _fewer(own[:-1], counts)
+
+
+def _fewer(own: Sequence[str], counts: Mapping[str, Counter[str]]) -> Iterator[LackingSum]:
+    kinds = {kind for module in own for kind in counts.get(module, ())}
+    for kind in sorted(kinds):
+        made = [counts[module][kind] if module in counts else 0 for module in own]
+        usual, peers = Counter(made).most_common(1)[0]
+        if peers + 1 < _PEERS or 2 * peers <= len(own):
+            continue
+        for module, count in zip(own, made, strict=True):
+            if count < usual:
+                yield LackingSum(module, kind, count, usual, peers)
+
+
+def summed_gradients(values: RunValues, axis: str) -> Iterator[tuple[str, int]]:
+    """The sums over an axis of gradients of activations that its ranks have whole, and how many.
+
+    A gradient that is divided before it is added up, or behind that, is averaged: it is no copy of
+    what a call without a plain number made. Those of parameters are averaged to keep replicas.
+    """
+    of_parameters = _gradients_of_parameters(values)
+    for owner in modules_of_backward(values):
+        start, stop = values.run.dump.ranges[owner]
+        given = [i for i in range(start, stop) if values.keys[i].startswith(("input.0", "input.1"))]
+        groups = [group for index in given for group in _along(values, index, axis)]
+        if groups and all(_is_whole(group, of_parameters) for group in groups):
+            yield owner, len(groups[0])
+
+
+def _along(values: RunValues, index: int, axis: str) -> list[list[Record]]:
+    """The tensors that the ranks along an axis give, for each place on the other axes."""
+    places = values.run.layout.places
+    groups: defaultdict[tuple[tuple[str, int], ...], list[Record]] = defaultdict(list)
+    for part in values.run.parts[index]:
+        record = values.run.records[part.record]
+        at = places[part.rank].at if part.rank in places else {}
+        if record.dtype is not None and not record.group_ranks:
+            rest = tuple(sorted((name, own) for name, own in at.items() if name != axis))
+            groups[rest].append(record)
+    return list(groups.values())
+
+
+def _is_whole(group: Sequence[Record], of_parameters: frozenset[tuple[object, ...]]) -> bool:
+    first = group[0]
+    return (
+        len(group) > 1
+        and len(first.shape or ()) > 1
+        and "float" in str(first.dtype)
+        and not is_constant(first)
+        and fingerprint(first) not in of_parameters
+        and are_copies(group)
+    )
+
+
+def _gradients_of_parameters(values: RunValues) -> frozenset[tuple[object, ...]]:
+    keys = ("parameters_grad.", "input.gradient")
+    return frozenset(
+        fingerprint(record)
+        for index, key in enumerate(values.keys)
+        if key.startswith(keys)
+        for record in values.records(index)
+    ) - {()}
+
+
+def _module_of(values: RunValues, owner: str) -> str:
+    """The module whose backward pass an entry is, or is a call of; "" of all else."""
+    for name in (owner, values.run.dump.parents.get(owner) or ""):
+        entry = parse(name)
+        if entry is not None and entry.kind == "module" and entry.direction == "backward":
+            return name
+    return ""
+
+
+def _is_of_gradients(owner: str) -> bool:
+    """Whether an entry tells of gradients of parameters, which hooks see in between."""
+    return ".parameters_grad." in owner
