@@ -142,8 +142,10 @@ def check_step(step: int, run: LogicalRun) -> Checked:
 
 def _module_of(node: str, run: LogicalRun) -> str:
     """The module in which a call is made; "" of all else."""
-    entry = parse(node)
-    return "" if entry is None or entry.kind == "module" else run.dump.parents.get(node) or ""
+    entry, parent = parse(node), run.dump.parents.get(node) or ""
+    around = parse(parent)
+    is_inside = around is not None and around.kind == "module"
+    return parent if is_inside and entry is not None and entry.kind != "module" else ""
 
 
 def _evidence(step: int, seen: Counter[str]) -> Evidence:

@@ -67,7 +67,7 @@ def wrong_divisors(
         where = layout.describe_all(found.owners)
         own = OwnerReadsOwn(found.owners[0], axis, peers)
         yield CheckFinding("update", step, found.node, axis, found.owners, where, (own,))
-    twice = divided_twice(known, layout.sizes)
+    twice = divided_twice(known, values)
     if twice is not None:
         found, size = twice
         ranks = tuple(sorted(layout.places))

@@ -12,13 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
+from builder.operators.table import plain_name
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
 from builder.ranks.layout.names import role_of
 from builder.ranks.placement.copies import are_copies, is_constant
 from msprobe_core.format import COMMUNICATION
 
+_SCALES = frozenset("__mul__ __rmul__ mul mul_ __imul__ __truediv__ div div_ __itruediv__".split())
 _PEERS = 3  # the fewest that make a usual number
 
 
@@ -83,16 +86,41 @@ def _fewer(own: Sequence[str], counts: Mapping[str, Counter[str]]) -> Iterator[L
 def summed_gradients(values: RunValues, axis: str) -> Iterator[tuple[str, int]]:
     """The sums over an axis of gradients of activations that its ranks have whole, and how many.
 
-    A gradient that is divided before it is added up, or behind that, is averaged: it is no copy of
-    what a call without a plain number made. Those of parameters are averaged to keep replicas.
+    A gradient that a plain number divides before it is added up, or behind that, is averaged. Those
+    of parameters are averaged to keep replicas.
     """
-    of_parameters = _gradients_of_parameters(values)
+    of_parameters, scaled = _gradients_of_parameters(values), _scaled(values)
     for owner in modules_of_backward(values):
         start, stop = values.run.dump.ranges[owner]
         given = [i for i in range(start, stop) if values.keys[i].startswith(("input.0", "input.1"))]
         groups = [group for index in given for group in _along(values, index, axis)]
-        if groups and all(_is_whole(group, of_parameters) for group in groups):
+        is_averaged = any(_ends(values, own) in scaled for own in (given, _made(values, owner)))
+        if groups and not is_averaged and all(_is_whole(g, of_parameters) for g in groups):
             yield owner, len(groups[0])
+
+
+def _made(values: RunValues, owner: str) -> list[int]:
+    start, stop = values.run.dump.ranges[owner]
+    return [index for index in range(start, stop) if values.keys[index] == "output.0"]
+
+
+def _ends(values: RunValues, rows: Sequence[int]) -> tuple[float, float] | None:
+    """The extremes of the tensor that some pieces of a rank make up."""
+    pieces = [values.records(index)[0] for index in rows]
+    cells = [(number_of(p.Max), number_of(p.Min)) for p in pieces if p.Max is not None]
+    return (max(c[0] for c in cells), min(c[1] for c in cells)) if cells else None
+
+
+def _scaled(values: RunValues) -> frozenset[tuple[float, float] | None]:
+    """The extremes of what a plain number multiplies or divides, and of what comes of it."""
+    found: set[tuple[float, float] | None] = set()
+    for owner, (start, stop) in values.run.dump.ranges.items():
+        entry = parse(owner)
+        if entry is None or plain_name(entry.type_name) not in _SCALES:
+            continue
+        if any(type(values.records(i)[0].value) in (int, float) for i in range(start, stop)):
+            found |= {_ends(values, [index]) for index in range(start, stop)}
+    return frozenset(found - {None})
 
 
 def _along(values: RunValues, index: int, axis: str) -> list[list[Record]]:

@@ -41,8 +41,7 @@ class Reduction:
     `error` is how far rounding may have moved the factor, relative to it. `alike` is the number of
     data-parallel ranks whose backward passes gave one and the same: whether their sum or one of
     them was taken, nothing tells, so that the factor may be so many times smaller. `owners` are the
-    ranks that update it where others, which have gradients too, do not; `calls` is how many
-    gradients of one backward pass each rank has.
+    ranks that update it where others, which have gradients too, do not.
     """
 
     parameter: str
@@ -52,7 +51,6 @@ class Reduction:
     error: float
     alike: int = 1
     owners: tuple[int, ...] = ()
-    calls: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +125,28 @@ def owners_reading_own(found: Mapping[str, Reduction]) -> Iterator[tuple[Reducti
 
 
 def divided_twice(
-    found: Mapping[str, Reduction], sizes: Mapping[str, int]
+    found: Mapping[str, Reduction], values: RunValues
 ) -> tuple[Reduction, int] | None:
     """The first of all gradients where most are a sum over ranks by the square of their number.
 
     A step of as many micro-batches divides by that number as well: nothing is said of it.
     """
     listed = [r for name, r in found.items() if not is_expert(name) and r.alike == 1]
+    sizes, micro_batches = values.run.layout.sizes, _micro_batches(values)
     over = [prod(sizes.get(a, 1) for a in r.axes if a in _DATA) for r in listed]
     twice = [
         (r, size)
         for r, size in zip(listed, over, strict=True)
-        if size > 1 and r.calls != size and abs(r.factor * size * size - 1) <= r.error
+        if size not in (1, micro_batches) and abs(r.factor * size * size - 1) <= r.error
     ]
     return twice[0] if len(twice) >= _PEERS and 2 * len(twice) > len(listed) else None
+
+
+def _micro_batches(values: RunValues) -> int:
+    """How many micro-batches a rank runs in the step."""
+    place = AXIS_NAMES.index("micro")
+    all_places = {id(parts.places): parts.places for parts in values.run.parts}
+    return max((len({at[place] for at in p.at}) for p in all_places.values()), default=1)
 
 
 # --- what there is to compare -------------------------------------------------------------------
@@ -180,7 +186,6 @@ def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) 
         return None
     (whole, places), (parts, all_places) = found, own
     owners = tuple(sorted(part.rank for part in taken)) if places != all_places else ()
-    calls = len(given) // parts[..., 0].size
     formats = [records[part.record].dtype for part in (*taken, *given)]
     error = _ROUNDED_STEPS * epsilon_of(formats) / 2 + _SKETCH_ROUNDING
     sizes = dict(zip(_AXES, parts.shape[-2::-1], strict=True))
@@ -192,7 +197,7 @@ def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) 
                 others = [axis for axis in _DATA if sizes[axis] > 1 and axis not in axes]
                 alike = prod(sizes[axis] for axis in others if _are_alike(parts, axis))
                 node = values.owner[index]
-                return Reduction(name, node, axes, factor, error, alike, owners, calls)
+                return Reduction(name, node, axes, factor, error, alike, owners)
     return None
 
 
