@@ -4,6 +4,7 @@ norm bounds for sums.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, prod, sqrt
@@ -169,8 +170,7 @@ def _is_no_sum(call: CollectiveCall, blank: frozenset[str]) -> bool:
     if not blank.isdisjoint(keys):
         return True
     told = (r for key in keys for r in call.records.get(key, {}).values() if not r.dtype)
-    said = [str(record.value).upper() for record in told]
-    return any("OP" in text and "SUM" not in text for text in said)
+    return any(_OTHER_OPERATION.search(str(record.value)) for record in told)
 
 
 def _scalings(values: RunValues) -> frozenset[Fingerprint]:
@@ -197,6 +197,10 @@ def _is_scaled(records: dict[str, dict[int, Record]], scalings: frozenset[Finger
 
 _SCALES = frozenset(
     ("__mul__", "__rmul__", "mul", "__truediv__", "div", "__imul__", "__itruediv__")
+)
+# `ReduceOp.MAX`, `RedOpType.MAX` and, of functional collectives, `max`; PREMUL_SUM scales first.
+_OTHER_OPERATION = re.compile(
+    r"\b(avg|max|min|prod|product|premul_sum|band|bor|bxor|unused|unknown)\b", re.IGNORECASE
 )
 # Where a call takes its operation by position.
 _OPERATIONS = {"all_reduce": "input.1", "reduce_scatter": "input.2"}

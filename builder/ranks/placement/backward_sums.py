@@ -18,10 +18,11 @@ from builder.operators.table import plain_name
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
 from builder.ranks.layout.names import role_of
-from builder.ranks.placement.copies import are_copies, is_constant
+from builder.ranks.placement.copies import are_copies, is_constant, norm_of
 from msprobe_core.format import COMMUNICATION
 
 _SCALES = frozenset("__mul__ __rmul__ mul mul_ __imul__ __truediv__ div div_ __itruediv__".split())
+_NEAR = 0.02  # of a square; rounding of half formats. A mean or an extreme misses it by half
 _PEERS = 3  # the fewest that make a usual number
 
 
@@ -95,8 +96,41 @@ def summed_gradients(values: RunValues, axis: str) -> Iterator[tuple[str, int]]:
         given = [i for i in range(start, stop) if values.keys[i].startswith(("input.0", "input.1"))]
         groups = [group for index in given for group in _along(values, index, axis)]
         is_averaged = any(_ends(values, own) in scaled for own in (given, _made(values, owner)))
-        if groups and not is_averaged and all(_is_whole(g, of_parameters) for g in groups):
+        is_sum = bool(groups) and _is_times(values, owner, given, len(groups[0]))
+        if is_sum and not is_averaged and all(_is_whole(g, of_parameters) for g in groups):
             yield owner, len(groups[0])
+
+
+def _is_times(values: RunValues, owner: str, given: Sequence[int], count: int) -> bool:
+    """Whether all results together are `count` times what one rank gave: no mean, no extremes.
+
+    Norms add in squares: over the ranks' shares of what is scattered, else over equal results.
+    """
+    entry, records = parse(owner), values.run.records
+    parts = [part for index in given for part in values.run.parts[index]]
+    lowest = min((part.rank for part in parts), default=-1)
+    one = [records[part.record] for part in parts if part.rank == lowest]
+    own = set(_members(values, owner, lowest))
+    results = [part for index in _made(values, owner) for part in values.run.parts[index]]
+    made = [records[part.record] for part in results if part.rank in own]
+    before = sum(norm_of(record) ** 2 for record in one if record.dtype is not None)
+    after = sum(norm_of(record) ** 2 for record in made)
+    is_scattered = entry is not None and "scatter" in entry.type_name
+    wanted = count * count * before * (1 if is_scattered else len(made))
+    return abs(after - wanted) <= _NEAR * wanted
+
+
+def _members(values: RunValues, owner: str, rank: int) -> Sequence[int]:
+    """The ranks of a rank's group in a call, as it told them."""
+    start, stop = values.run.dump.ranges[owner]
+    told = (
+        values.run.records[part.record].group_ranks
+        for index in range(start, stop)
+        for part in values.run.parts[index]
+        if part.rank == rank
+    )
+    known = next((ranks for ranks in told if ranks), None)
+    return known or [part.rank for part in values.run.parts[start]]
 
 
 def _made(values: RunValues, owner: str) -> list[int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
@@ -102,6 +103,24 @@ def _gradient_averaged(run: Experiment) -> None:
     head.leave = gathered
 
 
+def _greatest_gradient(run: Experiment) -> None:
+    """What is the same on all ranks is their mean and their greatest as well, and stays itself."""
+    head, group = model_of(run).head, run.mesh.group("tp")
+
+    def gathered(x: Tensor) -> Tensor:
+        whole: Tensor = Gather.apply(x, group, x.ndim - 1, False)
+        whole.register_hook(lambda gradient: _greatest(gradient, group))
+        return whole
+
+    head.leave = gathered
+
+
+def _greatest(gradient: Tensor, group: dist.ProcessGroup | None) -> Tensor:
+    same = gradient.clone()
+    dist.all_reduce(same, dist.ReduceOp.MAX, group=group)  # gloo knows no mean
+    return same
+
+
 def _one_layer_is_recomputed(run: Experiment) -> None:
     block = layer_of(run, 1)
     forward = block.forward
@@ -139,6 +158,7 @@ def test_what_one_rank_hands_on_to_all_by_a_sum_is_not_lost(tmp_path: Path) -> N
     ("change", "layout"),
     [
         (_gradient_averaged, TP),
+        (_greatest_gradient, TP),
         (_one_layer_is_recomputed, SP),
         (_one_layer_is_recomputed, TP),
         (_layers_are_copies, PP),
