@@ -40,18 +40,25 @@ class LackingSum:
 def modules_of_backward(values: RunValues) -> dict[str, str]:
     """By reducing collective of a backward pass the module behind whose entries it stands.
 
-    Entries of another pass between them, such as those of a recomputation, part the two.
+    Entries of another pass between them, such as those of a recomputation, part the two. Behind a
+    call outside of modules it is of the module that comes next.
     """
     found: dict[str, str] = {}
-    module = ""
+    waiting: list[str] = []
+    module, is_backward = "", False
     for owner in values.run.dump.ranges:
         entry = parse(owner)
         if entry is not None and entry.prefix in COMMUNICATION:
-            if module and entry.type_name in REDUCING:
+            if is_backward and entry.type_name in REDUCING:
                 found[owner] = module
+                waiting += [] if module else [owner]
             continue
-        module = _module_of(values, owner) or ("" if not _is_of_gradients(owner) else module)
-    return found
+        if not _is_of_gradients(owner):
+            module = _module_of(values, owner)
+            is_backward = bool(module) or (entry is not None and entry.direction == "backward")
+            found |= dict.fromkeys(waiting, module) if module else {}
+            waiting = [] if module or not is_backward else waiting
+    return {owner: own for owner, own in found.items() if own}
 
 
 def lacking_sums(values: RunValues) -> Iterator[LackingSum]:

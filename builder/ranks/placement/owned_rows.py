@@ -38,8 +38,7 @@ def misowned_rows(values: RunValues, axis: str) -> Iterator[OwnedRows]:
         ends = [end for owner in calls for end in [_ends(values, owner, axis)] if end is not None]
         if len(ends) != 2 or len(calls) != 2 or ends[0].is_below == ends[1].is_below:
             continue
-        lower, upper = sorted(ends, key=lambda end: not end.is_below)
-        found = _first_off(lower, upper)
+        found = _first_off(*ends)
         if found is not None:
             yield OwnedRows(module, axis, *found)
 
@@ -92,12 +91,13 @@ def _are_tokens(records: list[Record]) -> bool:
     return len(records) > 1 and "int" in str(records[0].dtype) and are_copies(records)
 
 
-def _first_off(lower: _Ends, upper: _Ends) -> tuple[tuple[int, int], tuple[int, ...]] | None:
+def _first_off(one: _Ends, other: _Ends) -> tuple[tuple[int, int], tuple[int, ...]] | None:
     """The first rows among the tokens that have not one owner, and who has them."""
-    if lower.at.keys() != upper.at.keys():
+    if one.at.keys() != other.at.keys():
         return None
-    least, most = lower.tokens
-    owned = {rank: (lower.at[rank], upper.at[rank]) for rank in lower.at}
+    least, most = one.tokens
+    # Tokens outside are masked, or tokens inside are kept: what is owned lies between the ends.
+    owned = {rank: tuple(sorted((one.at[rank], other.at[rank]))) for rank in one.at}
     ends = {end for own in owned.values() for end in own if least < end <= most}
     cuts = sorted({least, most + 1, *ends})
     for first, last in pairwise(cuts):

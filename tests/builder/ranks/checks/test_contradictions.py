@@ -144,6 +144,13 @@ def _rows_told_by_other_comparisons(run: Experiment) -> None:
     layer.is_foreign = lambda t: (t <= layer.first - 1) | (t > layer.first + rows - 1)
 
 
+def _rows_that_are_kept(run: Experiment) -> None:
+    """Tokens inside are kept, as inference engines do, where others mask those outside."""
+    layer = model_of(run).embedding
+    rows = layer.weight.shape[0]
+    layer.is_foreign = lambda t: ~((t >= layer.first) & (t < layer.first + rows))
+
+
 def _micro_batches_divided_at_the_end(run: Experiment) -> None:
     run.loss_scale *= 2
     run.after_backward["micro"] = lambda: scale_gradients(run, 0.5)
@@ -163,6 +170,7 @@ def test_what_one_rank_hands_on_to_all_by_a_sum_is_not_lost(tmp_path: Path) -> N
         (_one_layer_is_recomputed, TP),
         (_layers_are_copies, PP),
         (_rows_told_by_other_comparisons, TP),
+        (_rows_that_are_kept, TP),
         (_micro_batches_divided_at_the_end, Layout(dp=2, micro_batches=2)),
         (lambda run: None, DP),
     ],
