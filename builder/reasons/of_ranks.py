@@ -58,6 +58,15 @@ class ClippedApart(RankFact, frozen=True):
     factors: str
 
 
+class NormCountsOften(RankFact, frozen=True):
+    """The norm for clipping counts what ranks repeat once for each of them."""
+
+    norm: float
+    whole: float
+    axis: str
+    count: int
+
+
 class UpdateLost(RankFact, frozen=True):
     """Some ranks have a parameter as it was before the update of the step before."""
 
@@ -372,6 +381,7 @@ RankReason: TypeAlias = Union[  # noqa: UP007 - a line each
     OptimizerApart,
     GradientsScaledApart,
     ClippedApart,
+    NormCountsOften,
     UpdateLost,
     ShardsUpdatedApart,
     ReducedTooOften,

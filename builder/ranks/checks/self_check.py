@@ -51,10 +51,12 @@ from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
+from builder.ranks.placement.clipping_norms import CountedOften, norms_counted_often
 from builder.ranks.placement.gradients import reductions
 from builder.ranks.placement.updates import OfRanks, optimizer_roles
 from builder.reasons import (
     GradientsScaledApart,
+    NormCountsOften,
     OptimizerApart,
     OtherGroupUsed,
     ReplicasDiffer,
@@ -339,6 +341,8 @@ def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[Chec
     """One finding where ranks scale the gradients that their optimizers read by unlike factors."""
     factors, rounding = clip_factors(values)
     seen["factors"] = len(factors) if len(factors) > 1 else 0
+    for found in norms_counted_often(values, "tp", factors):
+        yield _of_norm(step, values, found)
     node = next((o for o in values.owner if o.startswith("Optimizer.")), None)
     if node is None or not unlike_factors(factors, rounding):
         return
@@ -346,6 +350,16 @@ def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[Chec
     said = GradientsScaledApart(listed(f"{factors[rank]:.6g} on rank {rank}" for rank in ranks))
     axis = axis_of(layout, ranks) or "?"
     yield CheckFinding("update", step, node, axis, ranks, layout.describe_all(ranks), (said,))
+
+
+def _of_norm(step: int, values: RunValues, found: CountedOften) -> CheckFinding:
+    layout = values.run.layout
+    ranks, said = (
+        tuple(sorted(layout.places)),
+        (NormCountsOften(found.norm, found.whole, found.axis, found.count),),
+    )
+    where = layout.describe_all(ranks)
+    return CheckFinding("update", step, found.call, found.axis, ranks, where, said)
 
 
 # --- sums ---------------------------------------------------------------------------------------

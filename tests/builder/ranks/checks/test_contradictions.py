@@ -19,6 +19,7 @@ from builder.reasons import (
     CopiesApart,
     FewerReductions,
     LayersEqual,
+    NormCountsOften,
     OwnerReadsOwn,
     PartEmptied,
     PositionsMisplaced,
@@ -60,6 +61,7 @@ def _checked(folder: Path, change: Change, layout: Layout, size: Size) -> list[C
         ("cp_positions", "Module.position", (0, 1), PositionsMisplaced),
         ("zero_gradient_not_reduced", "layers.2.attention.out", (0,), OwnerReadsOwn),
         ("dp_averaged_twice", "Optimizer.", (0, 1), AllDividedTwice),
+        ("tp_norm_counts_twice", "Tensor.sqrt", (0, 1), NormCountsOften),
     ],
 )
 def test_a_contradiction_is_named_first_by_node_ranks_and_reason(
@@ -78,6 +80,10 @@ def test_a_sum_of_whole_gradients_is_named_with_the_module_behind_which_it_stand
     fault = _BY_NAME["tp_head_gradient_doubled"]
     first = _checked(tmp_path, fault.change, fault.layout, fault.size)[0]
     assert first.inside.startswith("Module.head.")
+
+
+def test_a_norm_that_counts_every_parameter_once_is_left_alone(tmp_path: Path) -> None:
+    assert _checked(tmp_path, lambda run: None, TP, Size(clip=True)) == []
 
 
 # --- sound twins --------------------------------------------------------------------------------
