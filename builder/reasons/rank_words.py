@@ -56,8 +56,8 @@ RANK_SENTENCES: Mapping[str, Words] = {
     "norm_counts_often": Words(
         "it gives {norm:short} as the norm of all gradients, which is {whole:short}: parameters "
         "that {axis} ranks repeat count {count} times",
-        "它给出的全部梯度范数为 {norm:short}，实际为 {whole:short}：各 {axis} 卡重复持有的参数被计算"
-        "了 {count} 次",
+        "它给出的全部梯度范数为 {norm:short}，实际为 {whole:short}：各 {axis} 卡重复持有的参数被"
+        "计算了 {count} 次",
     ),
     "update_lost": Words(
         "parameters.value is on rank {ranks} what it was before the update of the step before; "
