@@ -52,6 +52,10 @@ class ComparisonFact(Fact, frozen=True):
     """What is said of a comparison as a whole."""
 
 
+class RankFact(Fact, frozen=True):
+    """What the ranks of one run say of each other, without a benchmark."""
+
+
 class PairingFact(Fact, frozen=True):
     """What speaks for a pair of modules that a person may make."""
 

@@ -11,10 +11,11 @@ import msgspec
 from builder.reasons.fact import NotUnderstood
 from builder.reasons.of_comparisons import ComparisonReason
 from builder.reasons.of_findings import FindingReason, SameOf
+from builder.reasons.of_ranks import RankReason
 from builder.reasons.of_values import ValueReason
 from msprobe_core.format.bounded import parse_json
 
-# All reasons; type checkers hold every place that decides by one against this list.
+# All reasons of comparisons; type checkers hold every place that decides by one against this list.
 Reason: TypeAlias = NotUnderstood | ValueReason | FindingReason | ComparisonReason
 
 # json.dumps would make an encoder each time. It keeps NaN, which msgspec would write as null.
@@ -31,7 +32,7 @@ def same_of(names: Sequence[str]) -> list[Reason]:
     return [SameOf(len(names), shown)]
 
 
-def encode(reasons: Iterable[Reason]) -> str | None:
+def encode(reasons: Iterable[Reason | RankReason]) -> str | None:
     """The JSON text that the database stores; None when there is nothing to say."""
     listed = [msgspec.to_builtins(reason, enc_hook=_number) for reason in reasons]
     return _encode(listed) if listed else None
@@ -76,7 +77,7 @@ def _understood(facts: object) -> Reason:
         return NotUnderstood(_encode(facts)[:_MOST_TEXT])
 
 
-def value_of(reason: Reason) -> str | None:
+def value_of(reason: Reason | RankReason) -> str | None:
     """The key of the value that a reason is about; None where it is about none."""
     value = getattr(reason, "value", None)
     return value if isinstance(value, str) else None

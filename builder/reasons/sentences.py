@@ -15,6 +15,7 @@ from builder.reasons.fact import Fact
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
 from builder.reasons.phrase_words import PHRASES
+from builder.reasons.rank_words import RANK_SENTENCES
 from builder.reasons.reason_words import SENTENCES
 
 # From ten times on nobody reads percent.
@@ -25,7 +26,7 @@ _LARGE_ZH = ((1e12, "万亿"), (1e8, "亿"), (1e4, "万"), (1.0, ""))
 _HARDLY = 0.01
 # Fields that hold names of calls, with commas between, and those that hold words of the builder.
 _NAMES = ("names", "instead")
-_WORDED = ("coordinates", "there", "reasons")
+_WORDED = ("coordinates", "there", "reasons", "axes")
 _LAYOUTS = ("merged",)
 _AT = re.compile(r"(\w+) (\d+) of (\d+)")
 _MORE = re.compile(r"; and (\d+) more")
@@ -36,7 +37,7 @@ def sentence(reason: Fact, language: Language = "en") -> str:
     """One reason in words."""
     facts = {name: fact for name, fact in _facts(reason, language).items() if fact is not UNSET}
     own = f"{reason.code}_{facts.get('of')}"
-    words = SENTENCES.get(own) or SENTENCES[reason.code]
+    words = SENTENCES.get(own) or SENTENCES.get(reason.code) or RANK_SENTENCES[reason.code]
     return _Numbers(language).vformat(getattr(words, language), (), facts)
 
 

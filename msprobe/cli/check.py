@@ -12,6 +12,7 @@ from msprobe.cli.merge_flags import add_size_flags, merge_options
 from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
+    from builder.ranks.checks.check_finding import CheckFinding
     from builder.ranks.checks.self_check import Checked
 
 SUMMARY = "compare the ranks of one parallel run with each other; needs no benchmark run"
@@ -38,12 +39,20 @@ def run(options: argparse.Namespace) -> Exit:
             "version": 1,
             "dump": str(options.dump),
             "claim": claim_facts(checked.claim, "ranks"),
-            "findings": [asdict(finding) for finding in checked.findings],
+            "findings": [_facts(finding) for finding in checked.findings],
         }
         print(json.dumps(facts, indent=1))
     else:
         print("\n".join(_report(options.dump, checked)))
     return Exit.DIVERGED if checked.findings else exit_of(checked.claim)
+
+
+def _facts(finding: CheckFinding) -> dict[str, object]:
+    """A finding as JSON has it: its reasons as codes with their fields, and in words."""
+    from builder.reasons import encode
+
+    codes = json.loads(encode(finding.reasons) or "[]")
+    return asdict(finding) | {"reasons": codes, "text": finding.text}
 
 
 def _report(dump: Path, checked: Checked) -> list[str]:
@@ -54,6 +63,8 @@ def _report(dump: Path, checked: Checked) -> list[str]:
         return [f"{dump}: {told(checked.claim, 'ranks')}"]
     lines = [f"{dump}: {len(findings)} findings; look here first:"]
     for place, finding in enumerate(findings[:_SHOWN], 1):
-        lines += [f"{place}. {finding.node} (step {finding.step})", f"   {finding.text}"]
+        lines += [f"{place}. {finding.node} (step {finding.step})"]
+        lines += [f"   inside {finding.inside}"] if finding.inside else []
+        lines += [f"   {finding.text}"]
     hidden = len(findings) - _SHOWN
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]

@@ -9,6 +9,7 @@ import pytest
 
 from builder.claim_words import WORDS
 from builder.finding_certainty import CERTAINTY_WORDS
+from builder.reasons.rank_words import RANK_SENTENCES
 from builder.reasons.reason_words import SENTENCES
 from msprobe.cli.program import command_parsers
 from tests.conftest import ROOT
@@ -45,7 +46,11 @@ def test_pages_and_the_interface_use_plain_words(page: Path) -> None:
 
 
 def test_sentences_and_commands_use_plain_words() -> None:
-    told = [words.en for table in (SENTENCES, CERTAINTY_WORDS) for words in table.values()]
+    told = [
+        words.en
+        for table in (SENTENCES, RANK_SENTENCES, CERTAINTY_WORDS)
+        for words in table.values()
+    ]
     told += WORDS["en"].values()
     told += [parser.format_help() for parser in command_parsers().values()]
     assert [text for text in told if insiders_in(text)] == []

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import get_args
 
 from tests.parallel.size import PRECISIONS
-from tests.parallel.suite import TASKS, Verdict, cases, judge
+from tests.parallel.suite import TASKS, Against, Verdict, cases, judge
 
 
 def main() -> None:
@@ -26,12 +27,20 @@ def main() -> None:
     parser.add_argument(
         "--precision", choices=PRECISIONS, default="float32", help="format of the numbers"
     )
+    parser.add_argument(
+        "--against",
+        choices=get_args(Against),
+        default="benchmark",
+        help="hold runs against a sound one of the same layout, or, by `msprobe check`, none",
+    )
     parser.add_argument("--kept", type=Path, help="folder of recordings that are used again")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     tasks = (options.task,) if options.task else TASKS
     verdicts = []
-    listed = cases(tasks, options.seed, options.only, options.dumps, options.precision)
+    listed = cases(
+        tasks, options.seed, options.only, options.dumps, options.precision, options.against
+    )
     for verdict in judge(listed, options.processes, options.kept):
         verdicts.append(verdict)
         print(_line(verdict), flush=True)

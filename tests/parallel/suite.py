@@ -12,8 +12,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from builder import BuildOptions, build, diagnose
+from builder.dump.sources import find_sources
+from builder.ranks.checks.self_check import check_dump
 from builder.ranks.layout.coordinates import Sizes
 from builder.ranks.merge_options import MergeOptions
 from tests.parallel.fault import Fault
@@ -26,6 +29,8 @@ from tests.parallel.sound import MEGATRON, SOUND, SOUND_MEGATRON
 from tests.parallel.strip import Dumps, strip
 
 TASKS: tuple[Task, ...] = ("statistics", "tensor")
+# What a run is held against: the benchmark of its case, a sound run of its own layout, or nothing.
+Against = Literal["benchmark", "same", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Case:
     size: Size
     fault: Fault | None = None
     dumps: Dumps = "ours"
+    against: Against = "benchmark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,13 @@ def cases(
     only: str = "",
     dumps: Dumps = "ours",
     precision: Precision = "float32",
+    against: Against = "benchmark",
 ) -> list[Case]:
-    """Every sound pair and every fault, for each task, in one format of numbers."""
+    """Every sound pair and every fault, for each task, in one format of numbers.
+
+    Without the benchmarks of the cases, those of one process are left out, and what is left of
+    sound pairs is each problem once.
+    """
     listed = []
     for task in tasks:
         for problem, benchmark, size in (*SOUND, *(SOUND_MEGATRON if IS_INSTALLED else ())):
@@ -76,11 +87,20 @@ def cases(
             layout = fault.layout
             benchmark = MEGATRON if layout.native == "megatron" else fault.benchmark
             listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
-    return [
-        replace(case, dumps=dumps, size=case.size.in_precision(precision))
+    chosen = [
+        replace(case, dumps=dumps, size=case.size.in_precision(precision), against=against)
         for case in listed
         if re.search(only, case.name)
     ]
+    return chosen if against == "benchmark" else _of_own_layout(chosen, against)
+
+
+def _of_own_layout(listed: Sequence[Case], against: Against) -> list[Case]:
+    """Cases whose benchmark is a sound run of the same layout; a sound one has none."""
+    own = [replace(c, benchmark=c.problem) for c in listed if c.problem.world_size > 1]
+    faults = [case for case in own if case.fault is not None]
+    sound = {(c.problem, c.size, c.task): c for c in own if c.fault is None}
+    return faults if against == "same" else [*sound.values(), *faults]
 
 
 def judge(listed: Sequence[Case], processes: int, kept: Path | None = None) -> Iterator[Verdict]:
@@ -89,7 +109,8 @@ def judge(listed: Sequence[Case], processes: int, kept: Path | None = None) -> I
         root = kept or Path(folder)
         root.mkdir(parents=True, exist_ok=True)
         for case in listed:
-            record_benchmark(case, root)
+            if case.against != "none":
+                record_benchmark(case, root)
         # Not daemons: a recording starts a process a rank.
         context = multiprocessing.get_context("fork")
         waiting = [(case, root) for case in listed]
@@ -158,6 +179,8 @@ def _record(case: Case, root: Path, layout: Layout, name: str, fault: Fault | No
 
 
 def _judge(case: Case, root: Path) -> Verdict:
+    if case.against == "none":
+        return _judge_alone(case, record_problem(case, root))
     with tempfile.TemporaryDirectory(dir=root) as folder:
         made = build(
             record_problem(case, root),
@@ -169,6 +192,30 @@ def _judge(case: Case, root: Path) -> Verdict:
         if failed:
             return Verdict(case, error=failed[0])
         return _verdict(case, made.path, made.values)
+
+
+def _judge_alone(case: Case, dump: Path) -> Verdict:
+    """What the ranks of the one run say of each other; `compared` is what they were held by."""
+    checked = check_dump(find_sources(dump), merging_of(case).problem)
+    found = checked.findings
+    verdict = Verdict(
+        case,
+        tuple(f"{f.step} {f.node}" for f in found),
+        tuple(f.text for f in found),
+        compared=sum(counted.count for counted in checked.evidence.compared),
+    )
+    places = _places(case, [(f.node, f.inside) for f in found])
+    return replace(verdict, place=places[0] if places else None)
+
+
+def _places(case: Case, named: Sequence[tuple[str | None, ...]]) -> list[int]:
+    """The places, from 1, of the findings one of whose names fits the fault."""
+    expressions = [re.compile(each) for each in (case.fault.culprits if case.fault else ())]
+    return [
+        place
+        for place, names in enumerate(named, 1)
+        if any(e.search(name or "") for e in expressions for name in names)
+    ]
 
 
 def merging_of(case: Case) -> MergeOptions:
@@ -207,14 +254,9 @@ def _verdict(case: Case, path: Path, values: dict[str, int]) -> Verdict:
     )
     if case.fault is None:
         return verdict
-    expressions = [re.compile(expression) for expression in case.fault.culprits]
-    hits = [
-        (place, f)
-        for place, f in enumerate(found, 1)
-        if any(e.search(f.node) or e.search(f.inside or "") for e in expressions)
-    ]
-    if not hits:
+    places = _places(case, [(f.node, f.inside) for f in found])
+    if not places:
         return verdict
-    place, first = hits[0]
-    right = tuple(first.ranks or ()) == case.fault.ranks if case.fault.ranks else None
-    return replace(verdict, place=place, right_ranks=right)
+    ranks = tuple(found[places[0] - 1].ranks or ())
+    right = ranks == case.fault.ranks if case.fault.ranks else None
+    return replace(verdict, place=places[0], right_ranks=right)

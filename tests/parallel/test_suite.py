@@ -32,6 +32,17 @@ def test_faults_are_named_first_with_their_ranks(task: Task) -> None:
         assert verdict.right_ranks is not False, verdict
 
 
+def test_a_run_is_judged_alone_and_against_a_sound_one_of_its_layout() -> None:
+    """Without benchmarks of one process: sound pairs are one run each, or left out."""
+    only = r"^(tp2 : single|tp_same_rows)$"
+    alone = list(judge(cases(("statistics",), only=only, against="none"), 1))
+    assert [(v.case.name, v.place) for v in alone] == [("tp2 : single", None), ("tp_same_rows", 1)]
+    assert alone[0].findings == () and alone[0].compared > 0
+    (same,) = judge(cases(("statistics",), only=only, against="same"), 1)
+    assert (same.case.benchmark, same.error) == (same.case.problem, None)
+    assert same.findings
+
+
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_half_formats_are_silent_and_compared(precision: Precision) -> None:
     names = ("tp2-sequence-parallel : single", "tp2-sequence-parallel-nativeplan : single apart")

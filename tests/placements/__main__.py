@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tests.placements.families import CASES
 from tests.placements.suite import PRECISIONS, Verdict, judge
 
-_THIRDS = ("first", "second", "late")
+_THIRDS = ("first", "second", "late", "held")
 
 
 def main() -> None:

@@ -65,7 +65,8 @@ def judge_one(case: Case, wrong: bool, precision: str) -> Verdict:
 
 def _answer(case: Case, findings: Sequence[CheckFinding]) -> Answer:
     expressions = [re.compile(each) for each in case.culprits]
-    hits = [any(e.search(finding.node) for e in expressions) for finding in findings]
+    named = [(finding.node, finding.inside) for finding in findings]
+    hits = [any(e.search(name) for e in expressions for name in names) for names in named]
     if not hits:
         return "silent"
     if hits[0]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from builder.ranks.layout.coordinates import RunLayout
+from builder.reasons import RankReason, sentence
 from msprobe_core.format import group_id
 
 Check = Literal["replica", "collective", "group", "partial", "update", "share"]
@@ -14,7 +15,10 @@ Check = Literal["replica", "collective", "group", "partial", "update", "share"]
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """A place where the ranks of a step do not fit together; `ranks` are those that are off."""
+    """A place where the ranks of a step do not fit together; `ranks` are those that are off.
+
+    `inside` is the module in which a call is made.
+    """
 
     check: Check
     step: int
@@ -22,7 +26,20 @@ class CheckFinding:
     axis: str
     ranks: tuple[int, ...]
     coordinates: str
-    text: str
+    reasons: tuple[RankReason, ...]
+    inside: str = ""
+
+    @property
+    def text(self) -> str:
+        """The reasons in words."""
+        return "; ".join(map(sentence, self.reasons))
+
+
+def listed(names: Iterable[object], most: int = 8) -> str:
+    """Ranks or names with commas between, of very many the first and how many more there are."""
+    shown = [str(name) for name in names]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def axis_of(layout: RunLayout, ranks: Sequence[int]) -> str | None:

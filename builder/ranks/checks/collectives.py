@@ -4,6 +4,7 @@ norm bounds for sums.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, prod, sqrt
@@ -12,9 +13,22 @@ from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.operators.table import plain_name
 from builder.ranks.assembly.alignment import parse
+from builder.ranks.checks.check_finding import listed
 from builder.ranks.joining.parts import RunValues, fingerprint
 from builder.ranks.joining.tolerances import epsilon_of, sum_rounding
 from builder.ranks.placement.copies import are_copies, is_constant, is_same
+from builder.reasons import (
+    NotExchanged,
+    NotGathered,
+    NotTheSum,
+    NotWhatWasSent,
+    OtherForm,
+    PlaceNotGiven,
+    PlaceNotSent,
+    RankReason,
+    ResultsUnlike,
+    SummedAgain,
+)
 from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 Group = tuple[int, ...]
@@ -27,7 +41,7 @@ class CollectiveCall:
 
     name: str
     records: dict[str, dict[int, Record]]
-    check: Callable[[CollectiveCall, Group], str | None]
+    check: Callable[[CollectiveCall, Group], RankReason | None]
     is_of_forward: bool = False
     is_scaled: bool = False
 
@@ -51,13 +65,13 @@ class CollectiveCall:
         return None if None in found else found  # type: ignore[return-value]
 
 
-def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, str]]:
+def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, RankReason]]:
     """The calls whose result does not follow from what went in: name, group and what is wrong."""
     for call in _checked_calls(values):
         for group in _groups_of(call):
-            text = call.check(call, group)
-            if text is not None:
-                yield call.name, group, text
+            said = call.check(call, group)
+            if said is not None:
+                yield call.name, group, said
 
 
 def _checked_calls(values: RunValues) -> Iterator[CollectiveCall]:
@@ -125,10 +139,8 @@ def _has_elements(record: Record) -> bool:
 
 def _has_numbers(call: CollectiveCall) -> bool:
     def known(side: str) -> bool:
-        listed = (
-            r for key, by in call.records.items() if key.startswith(side) for r in by.values()
-        )
-        return any(record.Max is not None or record.Mean is not None for record in listed)
+        own = (r for key, by in call.records.items() if key.startswith(side) for r in by.values())
+        return any(record.Max is not None or record.Mean is not None for record in own)
 
     return known("input") and known("output")
 
@@ -158,8 +170,7 @@ def _is_no_sum(call: CollectiveCall, blank: frozenset[str]) -> bool:
     if not blank.isdisjoint(keys):
         return True
     told = (r for key in keys for r in call.records.get(key, {}).values() if not r.dtype)
-    said = [str(record.value).upper() for record in told]
-    return any("OP" in text and "SUM" not in text for text in said)
+    return any(_OTHER_OPERATION.search(str(record.value)) for record in told)
 
 
 def _scalings(values: RunValues) -> frozenset[Fingerprint]:
@@ -172,20 +183,24 @@ def _scalings(values: RunValues) -> frozenset[Fingerprint]:
         entry = parse(owner)
         if entry is None or plain_name(entry.type_name) not in _SCALES:
             continue
-        listed = [record for index in range(start, stop) for record in values.records(index)]
-        if any(type(record.value) in (int, float) for record in listed):
-            found |= {fingerprint(record) for record in listed}
+        own = [record for index in range(start, stop) for record in values.records(index)]
+        if any(type(record.value) in (int, float) for record in own):
+            found |= {fingerprint(record) for record in own}
     return frozenset(found - {()})
 
 
 def _is_scaled(records: dict[str, dict[int, Record]], scalings: frozenset[Fingerprint]) -> bool:
     """Whether a mean is formed: what goes in or comes out is multiplied by a plain number."""
-    listed = (record for by_rank in records.values() for record in by_rank.values())
-    return any(fingerprint(record) in scalings for record in listed)
+    all_of = (record for by_rank in records.values() for record in by_rank.values())
+    return any(fingerprint(record) in scalings for record in all_of)
 
 
 _SCALES = frozenset(
     ("__mul__", "__rmul__", "mul", "__truediv__", "div", "__imul__", "__itruediv__")
+)
+# `ReduceOp.MAX`, `RedOpType.MAX` and, of functional collectives, `max`; PREMUL_SUM scales first.
+_OTHER_OPERATION = re.compile(
+    r"\b(avg|max|min|prod|product|premul_sum|band|bor|bxor|unused|unknown)\b", re.IGNORECASE
 )
 # Where a call takes its operation by position.
 _OPERATIONS = {"all_reduce": "input.1", "reduce_scatter": "input.2"}
@@ -202,7 +217,7 @@ def _groups_of(call: CollectiveCall) -> Sequence[Group]:
 # --- what each collective promises --------------------------------------------------------------
 
 
-def _reduced(call: CollectiveCall, group: Group) -> str | None:
+def _reduced(call: CollectiveCall, group: Group) -> RankReason | None:
     given = call.each(group, "input.0", "input.tensor")
     if given is None:
         return None
@@ -213,7 +228,7 @@ def _reduced(call: CollectiveCall, group: Group) -> str | None:
     )
 
 
-def _summed_again(call: CollectiveCall, given: Sequence[Record]) -> str | None:
+def _summed_again(call: CollectiveCall, given: Sequence[Record]) -> RankReason | None:
     """Whether what is added up is one whole value on all ranks.
 
     Single numbers and lists of counts are left alone: ranks have equal ones by chance, and losses
@@ -222,46 +237,48 @@ def _summed_again(call: CollectiveCall, given: Sequence[Record]) -> str | None:
     is_whole = are_copies(given) and not any(map(is_constant, given))
     if not (call.is_of_forward and is_whole and len(given[0].shape or ()) > 1) or call.is_scaled:
         return None
-    return f"it adds up what is the same on all its ranks, and makes it {len(given)} times as much"
+    return SummedAgain(len(given))
 
 
-def _unlike(call: CollectiveCall, group: Group) -> str | None:
+def _unlike(call: CollectiveCall, group: Group) -> RankReason | None:
     """The ranks have one result, to its last digit: it was added up once."""
     results = call.each(group, "output.0", "output.tensor") or []
     for rank, made in zip(group, results):
         if not is_same(made, results[0]):
-            return f"its results on ranks {group[0]} and {rank} are not the same"
+            return ResultsUnlike(group[0], rank)
     return None
 
 
 def _all_sums(
     call: CollectiveCall, group: Group, given: Sequence[Record], *keys: str
-) -> str | None:
+) -> RankReason | None:
     for rank in group:
         made = call.of(rank, *keys)
-        text = None if made is None else _other_form(made, given, rank, group)
-        text = text or (None if made is None else _not_the_sum(made, given, rank, group))
-        if text is not None:
-            return text
+        if made is None:
+            continue
+        said = _other_form(made, given, rank, group) or _not_the_sum(made, given, rank, group)
+        if said is not None:
+            return said
     return None
 
 
-def _other_form(made: Record, given: Sequence[Record], rank: int, group: Group) -> str | None:
+def _other_form(
+    made: Record, given: Sequence[Record], rank: int, group: Group
+) -> RankReason | None:
     """What is put out where it lies has the shape and format that every rank gave."""
     forms = [_form(record) for record in (made, *given)]
     if len(set(forms)) < 2:
         return None
-    return (
-        f"its result on rank {rank} is {forms[0]}, and ranks {_listed(group)} gave "
-        f"{', '.join(sorted(set(forms[1:])))}"
-    )
+    return OtherForm(rank, forms[0], listed(group), ", ".join(sorted(set(forms[1:]))))
 
 
 def _form(record: Record) -> str:
     return f"{canonical_dtype(record.dtype or '')} {list(record.shape or ())}"
 
 
-def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group) -> str | None:
+def _not_the_sum(
+    made: Record, given: Sequence[Record], rank: int, group: Group
+) -> RankReason | None:
     mean, norm = number_of(made.Mean), number_of(made.Norm)
     means, norms = [number_of(r.Mean) for r in given], [number_of(r.Norm) for r in given]
     if any(map(isnan, (mean, norm, *means, *norms))):
@@ -272,13 +289,10 @@ def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group)
     is_sum = abs(mean - sum(means)) <= off * sum(norms) / sqrt(count)
     if is_sum and norm <= sum(norms) * (1 + off):
         return None
-    return (
-        f"its result on rank {rank} is not the sum of what ranks {_listed(group)} gave: mean "
-        f"{mean:.6g} instead of {sum(means):.6g}"
-    )
+    return NotTheSum(rank, listed(group), mean, sum(means))
 
 
-def _broadcast(call: CollectiveCall, group: Group) -> str | None:
+def _broadcast(call: CollectiveCall, group: Group) -> RankReason | None:
     said, within = call.of(group[0], "input.src", "input.1"), call.of(group[0], "input.group_src")
     source = said.value if said is not None else None
     if within is not None and isinstance(within.value, int) and within.value < len(group):
@@ -289,21 +303,21 @@ def _broadcast(call: CollectiveCall, group: Group) -> str | None:
     for rank in group:
         made = call.of(rank, "output.0", "output.tensor")
         if sent is not None and made is not None and not is_same(made, sent):
-            return f"rank {rank} does not hold what rank {source} sent"
+            return NotWhatWasSent(rank, source)
     return None
 
 
-def _gathered_list(call: CollectiveCall, group: Group) -> str | None:
+def _gathered_list(call: CollectiveCall, group: Group) -> RankReason | None:
     for rank in group:
         for place, source in enumerate(group):
             sent = call.of(source, "input.1", "input.tensor")
             made = call.of(rank, f"output.0.{place}", f"output.tensor_list.{place}")
             if sent is not None and made is not None and not is_same(made, sent):
-                return f"place {place} on rank {rank} is not what rank {source} gave"
+                return PlaceNotGiven(place, rank, source)
     return None
 
 
-def _gathered(call: CollectiveCall, group: Group) -> str | None:
+def _gathered(call: CollectiveCall, group: Group) -> RankReason | None:
     given = call.each(group, "input.1", "input.input_tensor", "input.input")
     if given is None:
         return None
@@ -311,23 +325,23 @@ def _gathered(call: CollectiveCall, group: Group) -> str | None:
     for rank in group:
         made = call.of(rank, "output.0", "output.output_tensor", "output.output")
         if made is not None and whole is not None and not is_same(made, whole):
-            return f"its result on rank {rank} is not what ranks {_listed(group)} gave"
+            return NotGathered(rank, listed(group))
     return None
 
 
-def _scattered_list(call: CollectiveCall, group: Group) -> str | None:
+def _scattered_list(call: CollectiveCall, group: Group) -> RankReason | None:
     for place, rank in enumerate(group):
         given = call.each(group, f"input.1.{place}", f"input.input_list.{place}")
         made = call.of(rank, "output.0", "output.output")
         if given is None or made is None:
             continue
-        text = _not_the_sum(made, given, rank, group)
-        if text is not None:
-            return text
+        said = _not_the_sum(made, given, rank, group)
+        if said is not None:
+            return said
     return None
 
 
-def _scattered(call: CollectiveCall, group: Group) -> str | None:
+def _scattered(call: CollectiveCall, group: Group) -> RankReason | None:
     given = call.each(group, "input.1", "input.input")
     parts = call.each(group, "output.0", "output.output")
     whole = None if parts is None else _union(parts)
@@ -336,7 +350,7 @@ def _scattered(call: CollectiveCall, group: Group) -> str | None:
     return _not_the_sum(whole, given, group[0], group)
 
 
-def _exchanged(call: CollectiveCall, group: Group) -> str | None:
+def _exchanged(call: CollectiveCall, group: Group) -> RankReason | None:
     given = call.each(group, "input.1", "input.input")
     made = call.each(group, "output.0", "output.output")
     if given is None or made is None:
@@ -344,21 +358,21 @@ def _exchanged(call: CollectiveCall, group: Group) -> str | None:
     sent, received = _union(given), _union(made)
     if sent is None or received is None or is_same(received, sent):
         return None
-    return f"what ranks {_listed(group)} received is not what they sent"
+    return NotExchanged(listed(group))
 
 
-def _exchanged_lists(call: CollectiveCall, group: Group) -> str | None:
+def _exchanged_lists(call: CollectiveCall, group: Group) -> RankReason | None:
     """What rank r has from rank s in place s is what s gave in place r."""
     for own, rank in enumerate(group):
         for place, source in enumerate(group):
             sent = call.of(source, f"input.1.{own}", f"input.input_tensor_list.{own}")
             made = call.of(rank, f"output.0.{place}", f"output.output_tensor_list.{place}")
             if sent is not None and made is not None and not is_same(made, sent):
-                return f"place {place} on rank {rank} is not what rank {source} sent there"
+                return PlaceNotSent(place, rank, source)
     return None
 
 
-_CHECKS: dict[str, Callable[[CollectiveCall, Group], str | None]] = {
+_CHECKS: dict[str, Callable[[CollectiveCall, Group], RankReason | None]] = {
     "all_reduce": _reduced,
     "broadcast": _broadcast,
     "all_gather": _gathered_list,
@@ -392,7 +406,3 @@ def _union(parts: Sequence[Record]) -> Record | None:
         Mean=None if isnan(mean) else mean,
         Norm=None if isnan(mean) else sqrt(sum(row[3] ** 2 for row in cells)),
     )
-
-
-def _listed(group: Group) -> str:
-    return ", ".join(map(str, group))

@@ -25,17 +25,23 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.assembly.peers import micro_batches_of, names_of_ranks
-from builder.ranks.checks.check_finding import CheckFinding, axis_of
+from builder.ranks.checks.check_finding import CheckFinding, axis_of, listed
 from builder.ranks.checks.collectives import (
     lone_collectives,
     told_collectives,
     wrong_collectives,
 )
+from builder.ranks.checks.contradictions import contradictions
 from builder.ranks.checks.lone_parameters import lone_parameters
 from builder.ranks.checks.misplaced_values import misplaced
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.ranks.checks.shared_rows import shared_rows
-from builder.ranks.checks.wrong_reductions import beginning, explained, wrong_reductions
+from builder.ranks.checks.wrong_reductions import (
+    beginning,
+    explained,
+    wrong_divisors,
+    wrong_reductions,
+)
 from builder.ranks.checks.wrong_updates import wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
@@ -45,8 +51,19 @@ from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
+from builder.ranks.placement.clipping_norms import CountedOften, norms_counted_often
 from builder.ranks.placement.gradients import reductions
 from builder.ranks.placement.updates import OfRanks, optimizer_roles
+from builder.reasons import (
+    GradientsScaledApart,
+    NormCountsOften,
+    OptimizerApart,
+    OtherGroupUsed,
+    ReplicasDiffer,
+    ReplicasUnlike,
+    SumOfPeersUsed,
+)
+from builder.reasons.reason import value_of
 from msprobe_core.format import COMMUNICATION
 
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
@@ -76,21 +93,21 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
             f"{dump.path}: a single rank has no other to be checked against",
             "give a dump or a step of several ranks",
         )
-    listed: list[CheckFinding] = []
+    found: list[CheckFinding] = []
     parts: list[Evidence] = []
     before: OfRanks = {}
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
         run, dumps = _logical_run(dump.path, ranks, sizes)
-        found = check_step(step, run)
+        checked = check_step(step, run)
         misread, one_share = shared_rows(step, dumps, run.layout)
-        reported = {each.node for each in (*listed, *found.findings)}
+        reported = {each.node for each in (*found, *checked.findings)}
         roles = optimizer_roles(dumps, names_of_ranks(dumps, run.layout))
         updates = wrong_updates(step, before, roles, dumps, run.layout, reported)
-        listed += [*misread, *found.findings, *updates]
+        found += [*misread, *checked.findings, *updates]
         before = roles
-        parts.append(found.evidence.with_gaps(one_share))
-    return Checked(listed, together(parts))
+        parts.append(checked.evidence.with_gaps(one_share))
+    return Checked(found, together(parts))
 
 
 def check_step(step: int, run: LogicalRun) -> Checked:
@@ -99,7 +116,7 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     known = reductions(values)
     replicas = list(explained(list(_replicas(step, values, seen)), known))
     unlike = {each.node for each in replicas}
-    of_parameters = any(each.text.startswith("parameters.") for each in replicas)
+    of_parameters = any(_key_of(each).startswith("parameters.") for each in replicas)
     sums = _sums(step, values)
     if not sums and not of_parameters:
         sums = list(beginning(step, values, replicas, known))
@@ -107,7 +124,9 @@ def check_step(step: int, run: LogicalRun) -> Checked:
         *_collectives(step, values),
         *check_groups(step, values),
         *sums,
+        *contradictions(step, values),
         *wrong_reductions(step, values, known, unlike),
+        *wrong_divisors(step, values, known),
         *_clipping(step, values, seen),
         *_as_updates(replicas, values),
     ]
@@ -116,7 +135,19 @@ def check_step(step: int, run: LogicalRun) -> Checked:
     lone = [*lone_parameters(values, _is_parameter), *lone_collectives(values)]
     gap = Counted("lone_ranks", len(lone), lone[0] if lone else "")
     findings.sort(key=lambda each: order[each.node])
+    findings = [
+        each if each.inside else replace(each, inside=_module_of(each.node, run))
+        for each in findings
+    ]
     return Checked(findings, _evidence(step, seen).with_gaps(gap))
+
+
+def _module_of(node: str, run: LogicalRun) -> str:
+    """The module in which a call is made; "" of all else."""
+    entry, parent = parse(node), run.dump.parents.get(node) or ""
+    around = parse(parent)
+    is_inside = around is not None and around.kind == "module"
+    return parent if is_inside and entry is not None and entry.kind != "module" else ""
 
 
 def _evidence(step: int, seen: Counter[str]) -> Evidence:
@@ -195,13 +226,14 @@ def _role_conflicts(
             told = forms if unlike[at] else table
             ranks = _outliers(values, rows[at], told[:, at], axes, place)
             where = values.run.layout.describe_all(ranks)
-            how = "has other shapes or formats" if unlike[at] else f"differs by {apart[at]:.3g}"
-            text = (
-                f"{key} should be the same on all {axis.axis} ranks and {how}: rank "
-                f"{', '.join(map(str, ranks))} ({where})"
+            on = (", ".join(map(str, ranks)), where)
+            said = (
+                ReplicasUnlike(key, axis.axis, *on)
+                if unlike[at]
+                else ReplicasDiffer(key, axis.axis, float(apart[at]), *on)
             )
             owner = values.owner[rows[at]]
-            yield CheckFinding("replica", step, owner, axis.axis, ranks, where, text)
+            yield CheckFinding("replica", step, owner, axis.axis, ranks, where, (said,))
 
 
 def _forms(values: RunValues, rows: Sequence[int]) -> Floats:
@@ -287,34 +319,47 @@ def _outliers(
 
 def _as_updates(findings: list[CheckFinding], values: RunValues) -> Iterator[CheckFinding]:
     """Replicas of an updated parameter that differ although gradient and parameter agreed."""
-    reported = {(finding.node, finding.text.partition(" ")[0]) for finding in findings}
+    reported = {(finding.node, _key_of(finding)) for finding in findings}
     before = ("input.gradient", "parameters.value")
     for finding in findings:
-        key = finding.text.partition(" ")[0]
+        key = _key_of(finding)
         start, stop = values.run.dump.ranges.get(finding.node, (0, 0))
         known = [k for k in before if k in values.keys[start:stop]]
         agreed = not any((finding.node, name) in reported for name in before)
         if key != "output.value" or len(known) < 2 or not agreed:
             yield finding
             continue
-        text = f"{finding.text}; the gradient and the parameter before agree: the optimizer differs"
-        yield replace(finding, check="update", text=text)
+        yield replace(finding, check="update", reasons=(*finding.reasons, OptimizerApart()))
+
+
+def _key_of(finding: CheckFinding) -> str:
+    """The key of the value of which ranks hold unlike replicas."""
+    return next(filter(None, map(value_of, finding.reasons)), "")
 
 
 def _clipping(step: int, values: RunValues, seen: Counter[str]) -> Iterator[CheckFinding]:
     """One finding where ranks scale the gradients that their optimizers read by unlike factors."""
     factors, rounding = clip_factors(values)
     seen["factors"] = len(factors) if len(factors) > 1 else 0
+    for found in norms_counted_often(values, "tp", factors):
+        yield _of_norm(step, values, found)
     node = next((o for o in values.owner if o.startswith("Optimizer.")), None)
     if node is None or not unlike_factors(factors, rounding):
         return
     layout, ranks = values.run.layout, tuple(sorted(factors))
-    listed = ", ".join(f"{factors[rank]:.6g} on rank {rank}" for rank in ranks)
-    text = (
-        f"the gradients that optimizers read were scaled by {listed}; all ranks clip by one factor"
-    )
+    said = GradientsScaledApart(listed(f"{factors[rank]:.6g} on rank {rank}" for rank in ranks))
     axis = axis_of(layout, ranks) or "?"
-    yield CheckFinding("update", step, node, axis, ranks, layout.describe_all(ranks), text)
+    yield CheckFinding("update", step, node, axis, ranks, layout.describe_all(ranks), (said,))
+
+
+def _of_norm(step: int, values: RunValues, found: CountedOften) -> CheckFinding:
+    layout = values.run.layout
+    ranks, said = (
+        tuple(sorted(layout.places)),
+        (NormCountsOften(found.norm, found.whole, found.axis, found.count),),
+    )
+    where = layout.describe_all(ranks)
+    return CheckFinding("update", step, found.call, found.axis, ranks, where, said)
 
 
 # --- sums ---------------------------------------------------------------------------------------
@@ -332,22 +377,19 @@ def check_sums(step: int, values: RunValues) -> Iterator[CheckFinding]:
     layout = values.run.layout
     for found in unreduced_sums(values):
         where = layout.describe_all(found.ranks)
-        text = (
-            f"{found.call} gives parts that {found.peers} of its peers add up over the ranks; here "
-            f"{found.reader} reads them as they are"
-        )
+        said = SumOfPeersUsed(found.call, found.peers, found.reader)
         axis = axis_of(layout, found.ranks) or "?"
-        yield CheckFinding("partial", step, found.module, axis, found.ranks, where, text)
+        yield CheckFinding("partial", step, found.module, axis, found.ranks, where, (said,))
 
 
 # --- collectives --------------------------------------------------------------------------------
 
 
 def _collectives(step: int, values: RunValues) -> Iterator[CheckFinding]:
-    for name, group, text in wrong_collectives(values):
+    for name, group, said in wrong_collectives(values):
         where = values.run.layout.describe_all(group)
         axis = axis_of(values.run.layout, group) or "?"
-        yield CheckFinding("collective", step, name, axis, group, where, text)
+        yield CheckFinding("collective", step, name, axis, group, where, (said,))
 
 
 # --- groups -------------------------------------------------------------------------------------
@@ -382,5 +424,5 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
         for name, axis, ranks in calls:
             if axis != usual:
                 where = run.layout.describe_all(ranks)
-                text = f"talks over {axis} where its {most} peers use {usual}"
-                yield CheckFinding("group", step, name, axis, ranks, where, text)
+                said = OtherGroupUsed(axis, most, usual)
+                yield CheckFinding("group", step, name, axis, ranks, where, (said,))

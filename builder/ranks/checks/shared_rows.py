@@ -9,6 +9,7 @@ from builder.dump.reader import Dump
 from builder.ranks.checks.check_finding import CheckFinding
 from builder.ranks.layout.coordinates import RunLayout
 from builder.ranks.placement.shares import SharedRows, misread_rows
+from builder.reasons import RowsReordered, RowsShared
 
 
 def shared_rows(
@@ -27,13 +28,7 @@ def shared_rows(
 
 def _findings(step: int, listed: list[SharedRows], layout: RunLayout) -> Iterator[CheckFinding]:
     for each in listed:
-        ranks = ", ".join(map(str, each.ranks))
-        if each.reordered:
-            text = f"ranks {ranks} read the {each.rows} rows of {each.argument} in unlike orders"
-        else:
-            text = (
-                f"ranks {ranks} read the same {each.rows} rows of {each.argument}; other "
-                f"{each.axis} ranks read rows of their own"
-            )
+        facts = (", ".join(map(str, each.ranks)), each.rows, each.argument)
+        said = RowsReordered(*facts) if each.reordered else RowsShared(*facts, each.axis)
         where = layout.describe_all(each.ranks)
-        yield CheckFinding("share", step, each.call, each.axis, each.ranks, where, text)
+        yield CheckFinding("share", step, each.call, each.axis, each.ranks, where, (said,))

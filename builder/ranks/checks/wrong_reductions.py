@@ -5,11 +5,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from builder.ranks.checks.check_finding import CheckFinding, axis_of
+from builder.ranks.checks.check_finding import CheckFinding, axis_of, listed
 from builder.ranks.joining.parts import RunValues
-from builder.ranks.placement.gradients import Reduction, unusual_factors
+from builder.ranks.placement.gradients import (
+    Reduction,
+    divided_twice,
+    owners_reading_own,
+    unusual_factors,
+)
 from builder.ranks.placement.mixtures import one_for_unlike, sums_of_unlike
 from builder.ranks.placement.origins import origin
+from builder.reasons import (
+    AllDividedTwice,
+    DividedTooOften,
+    GradientApart,
+    GradientApartSomewhere,
+    OwnAddedToWhole,
+    OwnerReadsOwn,
+    OwnGradient,
+    OwnGradientOver,
+    RankReason,
+    ReducedTooOften,
+    ReplicasDiffer,
+    ReplicasUnlike,
+    SharesUpdatedAsOne,
+    UnlikeAdded,
+)
 
 _SHOWN = 4
 
@@ -23,20 +44,36 @@ def wrong_reductions(
     """
     yield from _mixtures(step, values, reported)
     layout = values.run.layout
+    alone = {found.node for found, _, _ in owners_reading_own(known)}
     for each in unusual_factors(known, layout.sizes):
         found = each.found
-        if found.node in reported:
+        if found.node in reported or found.node in alone:
             continue
         start, _ = values.run.dump.ranges[found.node]
         ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
-        text = (
-            f"input.gradient is {found.factor:.4g} times what the backward pass gave"
-            f"{_added(found.axes)}, and that of {each.peers} other parameters {each.usual:.4g} "
-            f"times: {_times(each.times)}"
-        )
+        facts = (found.factor, _named(found.axes), each.peers, each.usual, each.times)
+        said = ReducedTooOften(*facts) if each.times > 1 else DividedTooOften(*facts)
         axis = found.axes[0] if found.axes else "?"
         where = layout.describe_all(ranks)
-        yield CheckFinding("update", step, found.node, axis, ranks, where, text)
+        yield CheckFinding("update", step, found.node, axis, ranks, where, (said,))
+
+
+def wrong_divisors(
+    step: int, values: RunValues, known: Mapping[str, Reduction]
+) -> Iterator[CheckFinding]:
+    """Gradients that owners of a parameter did not add up, and those that all divided twice."""
+    layout = values.run.layout
+    for found, axis, peers in owners_reading_own(known):
+        where = layout.describe_all(found.owners)
+        own = OwnerReadsOwn(found.owners[0], axis, peers)
+        yield CheckFinding("update", step, found.node, axis, found.owners, where, (own,))
+    twice = divided_twice(known, values)
+    if twice is not None:
+        found, size = twice
+        ranks = tuple(sorted(layout.places))
+        said = AllDividedTwice(found.factor, _named(found.axes), size)
+        where, axis = layout.describe_all(ranks), found.axes[0]
+        yield CheckFinding("update", step, found.node, axis, ranks, where, (said,))
 
 
 def explained(
@@ -46,14 +83,20 @@ def explained(
     by_node = {reduction.node: reduction for reduction in known.values()}
     for finding in findings:
         found = by_node.get(finding.node)
-        is_gradient = finding.check == "replica" and finding.text.startswith("input.gradient ")
-        if found is None or not is_gradient or finding.axis in found.axes:
+        if found is None or not is_of(finding, "input.gradient") or finding.axis in found.axes:
             yield finding
             continue
-        text = f"{finding.text}; each is what its own rank's backward pass gave{_added(found.axes)}"
-        if found.axes:
-            text += f" and nothing over {finding.axis}"
-        yield replace(finding, text=text)
+        axes = _named(found.axes)
+        own = OwnGradientOver(axes, finding.axis) if found.axes else OwnGradient()
+        yield replace(finding, reasons=(*finding.reasons, own))
+
+
+def is_of(finding: CheckFinding, key: str) -> bool:
+    """Whether a finding is that replicas of one kind of value are unlike."""
+    return any(
+        isinstance(reason, ReplicasDiffer | ReplicasUnlike) and reason.value == key
+        for reason in finding.reasons
+    )
 
 
 def beginning(
@@ -67,7 +110,7 @@ def beginning(
     nodes = {
         finding.node
         for finding in findings
-        if finding.axis == "tp" and finding.text.startswith("input.gradient ")
+        if finding.axis == "tp" and is_of(finding, "input.gradient")
     }
     own = {by_node[n].parameter for n in nodes if n in by_node and "tp" not in by_node[n].axes}
     found = origin(values, "tp", own) if own else None
@@ -75,30 +118,19 @@ def beginning(
         return
     start, _ = values.run.dump.ranges[found.whole]
     ranks = tuple(sorted(part.rank for part in values.run.parts[start]))
-    if found.of_gradient:
-        reader = f"{found.reader} hands on" if found.reader else "its readers hand on"
-        text = (
-            f"{found.whole} gives the same on all tp ranks, and its gradient is another on each: "
-            f"{reader} a rank's part of it, and nothing adds it up over tp"
-        )
+    said: RankReason
+    if not found.of_gradient:
+        said = OwnAddedToWhole(found.reader, "tp", found.whole, len(own))
+    elif found.reader:
+        said = GradientApart(found.whole, "tp", found.reader)
     else:
-        text = (
-            f"{found.reader} gives each tp rank something of its own, and {found.whole} adds to it "
-            f"what is the same on all: from here on, gradients of {len(own)} parameters that are "
-            "the same on all ranks are not"
-        )
+        said = GradientApartSomewhere(found.whole, "tp")
     where = values.run.layout.describe_all(ranks)
-    yield CheckFinding("partial", step, found.module, "tp", ranks, where, text)
+    yield CheckFinding("partial", step, found.module, "tp", ranks, where, (said,))
 
 
-def _added(axes: Sequence[str]) -> str:
-    return f", added up over {' and '.join(axes)}" if axes else ""
-
-
-def _times(times: float) -> str:
-    if times > 1:
-        return f"it was added up once too often, or left undivided, {times:.3g} times as much"
-    return f"it was divided once too often, or not added up, {times:.3g} times as much"
+def _named(axes: Sequence[str]) -> str:
+    return " and ".join(axes) or "none"
 
 
 def _mixtures(step: int, values: RunValues, reported: Collection[str]) -> Iterator[CheckFinding]:
@@ -106,16 +138,13 @@ def _mixtures(step: int, values: RunValues, reported: Collection[str]) -> Iterat
     for found in sums_of_unlike(values):
         ranks = tuple(sorted(found.names))
         named |= set(found.names.values())
-        listed = ", ".join(f"{found.names[rank]} on rank {rank}" for rank in ranks[:_SHOWN])
-        text = f"it adds up the gradients of unlike parameters: {listed}"
+        names = listed((f"{found.names[rank]} on rank {rank}" for rank in ranks), _SHOWN)
         axis, where = axis_of(layout, ranks) or "?", layout.describe_all(ranks)
-        yield CheckFinding("collective", step, found.call, axis, ranks, where, text)
+        said = UnlikeAdded(names)
+        yield CheckFinding("collective", step, found.call, axis, ranks, where, (said,))
     for one in one_for_unlike(values):
         if one.node in reported or one.parameter in named:
             continue
-        text = (
-            f"{one.axis} ranks hold unlike shares of {one.parameter} and read one gradient for "
-            f"all of them: it was reduced over {one.axis}"
-        )
         where = layout.describe_all(one.ranks)
-        yield CheckFinding("update", step, one.node, one.axis, one.ranks, where, text)
+        shared = SharesUpdatedAsOne(one.axis, one.parameter)
+        yield CheckFinding("update", step, one.node, one.axis, one.ranks, where, (shared,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from builder.ranks.checks.check_finding import CheckFinding, axis_of
+from builder.ranks.checks.check_finding import CheckFinding, axis_of, listed
 from builder.ranks.layout.coordinates import RunLayout
 from builder.ranks.placement.updates import (
     Dumps,
@@ -14,8 +14,7 @@ from builder.ranks.placement.updates import (
     lost_updates,
     unlike_shards,
 )
-
-_SHOWN = 8
+from builder.reasons import ClippedApart, RankReason, ShardsUpdatedApart, UpdateLost
 
 
 def wrong_updates(
@@ -33,20 +32,13 @@ def wrong_updates(
     for lost in lost_updates(before, roles):
         node = _node(lost.parameter)
         if node not in reported:
-            text = (
-                f"parameters.value is on rank {_listed(lost.ranks)} what it was before the update "
-                "of the step before; other updates were kept"
-            )
-            yield _finding(step, node, lost.ranks, layout, text)
+            yield _finding(step, node, lost.ranks, layout, UpdateLost(listed(lost.ranks)))
     for unlike in unlike_shards(dumps, roles):
         node = _node(unlike.parameter)
         if node not in reported:
             what = "input.gradient" if unlike.role == "input" else "output.value"
-            text = (
-                f"ranks {_listed(unlike.ranks)} hold one shard of the parameter, and {what} is "
-                "another on each: nothing reduces it over these ranks"
-            )
-            yield _finding(step, node, unlike.ranks, layout, text)
+            said = ShardsUpdatedApart(listed(unlike.ranks), what)
+            yield _finding(step, node, unlike.ranks, layout, said)
     yield from _clipping(step, dumps, layout)
 
 
@@ -59,25 +51,16 @@ def _clipping(step: int, dumps: Dumps, layout: RunLayout) -> Iterator[CheckFindi
         if not are_unlike_factors(own):
             continue
         ranks = tuple(sorted(own))
-        listed = ", ".join(f"{own[rank]:.6g} on rank {rank}" for rank in ranks[:_SHOWN])
-        text = (
-            f"gradients were clipped by {listed}: each by a norm of its own; all ranks clip by one "
-            "factor"
-        )
-        yield _finding(step, "optimizer", ranks, layout, text)
+        factors = listed(f"{own[rank]:.6g} on rank {rank}" for rank in ranks)
+        yield _finding(step, "optimizer", ranks, layout, ClippedApart(factors))
 
 
 def _finding(
-    step: int, node: str, ranks: tuple[int, ...], layout: RunLayout, text: str
+    step: int, node: str, ranks: tuple[int, ...], layout: RunLayout, said: RankReason
 ) -> CheckFinding:
     axis, where = axis_of(layout, ranks) or "?", layout.describe_all(ranks)
-    return CheckFinding("update", step, node, axis, ranks, where, text)
+    return CheckFinding("update", step, node, axis, ranks, where, (said,))
 
 
 def _node(parameter: str) -> str:
     return f"Optimizer.{parameter}.0.forward"
-
-
-def _listed(ranks: tuple[int, ...]) -> str:
-    more = f" and {len(ranks) - _SHOWN} more" if len(ranks) > _SHOWN else ""
-    return ", ".join(map(str, ranks[:_SHOWN])) + more

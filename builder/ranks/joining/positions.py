@@ -6,8 +6,11 @@ least and the largest number that its place in the order gives it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from builder.dump.values import Record
 from builder.ranks.joining.joined_statistics import MAX, MIN
 from builder.ranks.joining.parts import Floats
 from builder.ranks.joining.roles import Reading
@@ -35,6 +38,22 @@ def misplaced(reading: Reading, parts: Floats, order: str | None) -> tuple[int, 
     if found != _ends(_OTHER[order], size, extent):
         return ()
     return tuple(place for place in range(size) if found[place] != wanted[place])
+
+
+def order_of_positions(records: Sequence[Record]) -> str | None:
+    """The order in which some ranks' positions lie, in the order of ranks; None where in neither.
+
+    Each rank has every position of its part once a row at least, from 0 on over all ranks.
+    """
+    extents = {record.shape[-1] for record in records if record.shape}
+    cells = [(record.Min, record.Max) for record in records]
+    if len(extents) != 1 or len(records) < 2 or any(type(c) is not int for p in cells for c in p):
+        return None
+    extent = extents.pop() * len(records)
+    if extent % (2 * len(records)):
+        return None
+    fits = (order for order in _OTHER if cells == _ends(order, len(records), extent))
+    return next(fits, None)
 
 
 def _found(grid: Floats) -> Ends | None:

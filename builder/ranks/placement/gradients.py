@@ -40,7 +40,8 @@ class Reduction:
 
     `error` is how far rounding may have moved the factor, relative to it. `alike` is the number of
     data-parallel ranks whose backward passes gave one and the same: whether their sum or one of
-    them was taken, nothing tells, so that the factor may be so many times smaller.
+    them was taken, nothing tells, so that the factor may be so many times smaller. `owners` are the
+    ranks that update it where others, which have gradients too, do not.
     """
 
     parameter: str
@@ -49,6 +50,7 @@ class Reduction:
     factor: float
     error: float
     alike: int = 1
+    owners: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,43 @@ def _apart_from_most(own: Sequence[Reduction]) -> Iterator[tuple[Reduction, floa
     yield from ((r, usual, len(best)) for r in own if r.parameter not in names)
 
 
+def owners_reading_own(found: Mapping[str, Reduction]) -> Iterator[tuple[Reduction, str, int]]:
+    """The gradients that the one owner of a parameter reads alone, where most owners read sums.
+
+    With the axis over which those sums are, and how many they are.
+    """
+    owned = [r for name, r in found.items() if r.owners and not is_expert(name)]
+    summed = [r for r in owned if "dp" in r.axes]
+    if len(summed) < _PEERS or 2 * len(summed) <= len(owned):
+        return
+    yield from ((r, "dp", len(summed)) for r in owned if "dp" not in r.axes and r.alike == 1)
+
+
+def divided_twice(
+    found: Mapping[str, Reduction], values: RunValues
+) -> tuple[Reduction, int] | None:
+    """The first of all gradients where most are a sum over ranks by the square of their number.
+
+    A step of as many micro-batches divides by that number as well: nothing is said of it.
+    """
+    listed = [r for name, r in found.items() if not is_expert(name) and r.alike == 1]
+    sizes, micro_batches = values.run.layout.sizes, _micro_batches(values)
+    over = [prod(sizes.get(a, 1) for a in r.axes if a in _DATA) for r in listed]
+    twice = [
+        (r, size)
+        for r, size in zip(listed, over, strict=True)
+        if size not in (1, micro_batches) and abs(r.factor * size * size - 1) <= r.error
+    ]
+    return twice[0] if len(twice) >= _PEERS and 2 * len(twice) > len(listed) else None
+
+
+def _micro_batches(values: RunValues) -> int:
+    """How many micro-batches a rank runs in the step."""
+    place = AXIS_NAMES.index("micro")
+    all_places = {id(parts.places): parts.places for parts in values.run.parts}
+    return max((len({at[place] for at in p.at}) for p in all_places.values()), default=1)
+
+
 # --- what there is to compare -------------------------------------------------------------------
 
 
@@ -142,25 +181,53 @@ def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) 
     records = values.run.records
     taken = list(values.run.parts[index])
     shapes = {records[part.record].shape for part in (*taken, *given)}
-    whole = _grid(taken, records, sums=False)
-    parts = _grid(given, records, sums=True)
-    if len(shapes) > 1 or whole is None or parts is None or whole.shape != parts.shape:
+    found, own = _grid(taken, records, sums=False), _grid(given, records, sums=True)
+    if len(shapes) > 1 or found is None or own is None or not _is_within(found[1], own[1]):
         return None
+    (whole, places), (parts, all_places) = found, own
+    owners = tuple(sorted(part.rank for part in taken)) if places != all_places else ()
     formats = [records[part.record].dtype for part in (*taken, *given)]
     error = _ROUNDED_STEPS * epsilon_of(formats) / 2 + _SKETCH_ROUNDING
-    sizes = dict(zip(_AXES, whole.shape[-2::-1], strict=True))
+    sizes = dict(zip(_AXES, parts.shape[-2::-1], strict=True))
     long = [axis for axis in _AXES if sizes[axis] > 1]
     for count in range(len(long) + 1):
         for axes in combinations(long, count):
-            factor = _factor(whole, parts, axes, error)
+            factor = _factor(whole, _kept(parts, places, all_places, axes), axes, error)
             if factor is not None:
                 others = [axis for axis in _DATA if sizes[axis] > 1 and axis not in axes]
                 alike = prod(sizes[axis] for axis in others if _are_alike(parts, axis))
-                return Reduction(name, values.owner[index], axes, factor, error, alike)
+                node = values.owner[index]
+                return Reduction(name, node, axes, factor, error, alike, owners)
     return None
 
 
-def _grid(parts: Sequence[Part], records: Sequence[Record], *, sums: bool) -> Floats | None:
+# The places that a value's parts have along each axis, the innermost first.
+_Lists = list[list[int]]
+
+
+def _is_within(places: _Lists, all_places: _Lists) -> bool:
+    """Whether a value lies where another does; along dp, at one place of it, too.
+
+    Ranks that share optimizers out, as ZeRO does, have one owner of each parameter among dp.
+    """
+    dp = _AXES.index("dp")
+    return all(
+        own == known or (axis == dp and len(own) == 1 and set(own) <= set(known))
+        for axis, (own, known) in enumerate(zip(places, all_places, strict=True))
+    )
+
+
+def _kept(parts: Floats, places: _Lists, all_places: _Lists, axes: Sequence[str]) -> Floats:
+    """The gradients of an owner alone, along axes over which nothing is added up."""
+    for axis, (own, known) in enumerate(zip(places, all_places, strict=True)):
+        if own != known and _AXES[axis] not in axes:
+            parts = np.take(parts, [known.index(own[0])], axis=len(_AXES) - 1 - axis)
+    return parts
+
+
+def _grid(
+    parts: Sequence[Part], records: Sequence[Record], *, sums: bool
+) -> tuple[Floats, _Lists] | None:
     """The linear numbers of parts on the grid of their ranks [pp, dp, cp, tp, numbers].
 
     Those of one place are added up, or may not be several. None where a place has none.
@@ -180,7 +247,7 @@ def _grid(parts: Sequence[Part], records: Sequence[Record], *, sums: bool) -> Fl
     if (seen == 0).any() or (not sums and (seen > 1).any()):
         return None
     order = tuple(reversed(range(len(kept))))
-    return np.asarray(grid.transpose(*order, len(kept)))
+    return np.asarray(grid.transpose(*order, len(kept))), lists
 
 
 def _linear(records: list[Record]) -> Floats | None:
@@ -206,6 +273,7 @@ def _factor(whole: Floats, parts: Floats, axes: Sequence[str], error: float) -> 
     """The one factor by which all ranks read their sum over some axes; None where they do not."""
     over = tuple(len(_AXES) - 1 - _AXES.index(axis) for axis in axes)
     added = parts.sum(axis=over, keepdims=True) + np.zeros_like(parts) if over else parts
+    whole = whole + np.zeros_like(parts)  # one owner reads what all would
     magnitude = np.sqrt(np.square(parts).sum(axis=(*over, -1), keepdims=True))
     rows, sums = whole.reshape(-1, whole.shape[-1]), added.reshape(-1, whole.shape[-1])
     scales = (magnitude + np.zeros_like(parts)).reshape(sums.shape)[:, 0]

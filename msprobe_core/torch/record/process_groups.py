@@ -1,4 +1,4 @@
-"""Process groups and point-to-point operations as JSON text."""
+"""What only calls between ranks take as JSON text: process groups, reductions, operations."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from types import ModuleType
 
 from msprobe_core.format import group_id
 from msprobe_core.values.arguments import Enclosed
-from msprobe_core.values.text import number, quoted
+from msprobe_core.values.text import number, quoted, typed
 
 
 def group_or_operation(value: object) -> str | Enclosed | None:
-    """A process group, or a P2POp with its tensor inside; None for every other value."""
+    """A process group, a reduction, or a P2POp with its tensor inside; None for all else."""
     distributed = _distributed()
     if distributed is None:
         return None
     if isinstance(value, distributed.ProcessGroup):
         return _group_text(value)
+    if isinstance(value, distributed.ReduceOp):
+        return typed("torch.distributed.ReduceOp", quoted(_reduction(value, distributed)))
     if isinstance(value, distributed.P2POp):
         before = '{"class_type": "torch.distributed.P2POp", "tensor": '
         after = f", {_operation_fields(value)}}}"
         return Enclosed(before, "tensor", getattr(value, "tensor", None), after)
     return None
+
+
+def _reduction(operation: object, distributed: ModuleType) -> str:
+    """The name of a reduction; older objects of torch are equal to a name and have none."""
+    members = distributed.ReduceOp.RedOpType.__members__.items()
+    return "ReduceOp." + next((name for name, one in members if operation == one), "UNKNOWN")
 
 
 def _group_text(group: object) -> str:

@@ -16,16 +16,19 @@ from builder.reasons import (
     MergedValues,
     NormErrorGrows,
     OnRanks,
+    RankReason,
     Reason,
     Surplus,
     UnrecordedDiffers,
     sentence,
 )
 from builder.reasons.phrase_words import PHRASES
+from builder.reasons.rank_words import RANK_SENTENCES
 from builder.reasons.reason_words import SENTENCES
 from builder.reasons.sentences import apart, percent
 
-REASONS: tuple[type[Fact], ...] = get_args(Reason)
+REASONS: tuple[type[Fact], ...] = (*get_args(Reason), *get_args(RankReason))
+ALL_SENTENCES = {**SENTENCES, **RANK_SENTENCES}
 # What sentences may hold beside the fields: clauses that are made of them.
 CLAUSES = {"before", "perhaps"}
 
@@ -51,15 +54,15 @@ def test_the_union_has_all_reasons() -> None:
 @pytest.mark.parametrize("reason", REASONS, ids=code_of)
 def test_every_reason_has_sentences_of_its_own_fields(reason: type[Fact]) -> None:
     known = {field.name for field in msgspec.structs.fields(reason)} | CLAUSES
-    own = [words for code, words in SENTENCES.items() if code.startswith(code_of(reason))]
-    english, chinese = SENTENCES[code_of(reason)]
+    own = [words for code, words in ALL_SENTENCES.items() if code.startswith(code_of(reason))]
+    english, chinese = ALL_SENTENCES[code_of(reason)]
     assert own and fields(english) == fields(chinese) <= known
 
 
 def test_every_sentence_is_of_a_reason() -> None:
     kinds = get_args(ErrorOf)
     codes = {code_of(reason) for reason in REASONS}
-    extra = [code for code in SENTENCES if code not in codes]
+    extra = [code for code in ALL_SENTENCES if code not in codes]
     assert {code.rpartition("_")[0] for code in extra} <= codes
     assert {code.rpartition("_")[2] for code in extra} <= set(kinds)
 

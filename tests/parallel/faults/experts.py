@@ -37,7 +37,7 @@ def _experts(run: Experiment, index: int) -> Experts:
     return found
 
 
-@fault(EP, r"experts\.", size=EXPERTS)
+@fault(EP, r"experts\.", r"^Distributed\.all_reduce", size=EXPERTS)
 def ep_gradients_mixed(run: Experiment) -> None:
     """Gradients of different experts are averaged over the processes that have them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from builder.dump.sources import find_sources
 from builder.ranks.checks.self_check import CheckFinding, axis_of, check_dump
 from builder.ranks.layout.coordinates import Place, RunLayout, Sizes
+from builder.reasons import ReplicasDiffer
+from msprobe.cli.program import main
 from msprobe_core.format import group_id
 from tests.all_clears.recorded import recorded_run, write_run
 from tests.parallel.fault import Fault
@@ -32,6 +35,23 @@ def test_copies_of_a_tied_weight_have_to_read_one_gradient(tmp_path: Path) -> No
     first = _found(tmp_path, PP, TIED, fault)[0]
     assert (first.check, first.axis, first.ranks) == ("replica", "pp", (0, 1))
     assert first.node == "Optimizer.embedding.weight.0.forward"
+    said, *_ = first.reasons
+    assert isinstance(said, ReplicasDiffer)
+    assert (said.value, said.axis, said.ranks) == ("input.gradient", "pp", "0, 1")
+
+
+def test_a_finding_says_its_reasons_as_codes_and_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, data = _run(tmp_path)
+    entry, role, key = WEIGHT
+    data[entry][role][key]["shape"] = [2, 8]
+    write_run(files, tmp_path)
+    assert main(["check", str(tmp_path), "--json"]) == 4
+    told = json.loads(capsys.readouterr().out)["findings"][0]
+    assert told["reasons"][0]["code"] == "replicas_unlike"
+    assert "has other shapes or formats" in told["text"]
+    assert told["inside"] == ""
 
 
 def test_sound_copies_and_dry_runs_of_stages_are_no_finding(tmp_path: Path) -> None:

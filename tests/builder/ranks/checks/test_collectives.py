@@ -203,8 +203,21 @@ def test_a_group_that_is_given_by_position_is_that_of_the_call(
     )
 
 
+_NO_SUMS = ("ReduceOp.MAX", "ReduceOp.PREMUL_SUM", "avg", "RedOpType.AVG")
+
+
+@pytest.mark.parametrize("op", ["ReduceOp.SUM", "sum", "RedOpType.SUM"])
+def test_a_sum_that_says_so_is_judged(tmp_path: Path, op: str) -> None:
+    said = [{"type": "str", "value": op}]
+    _write_by_position(tmp_path, "all_reduce", 1.1, [{"type": "bool", "value": False}], said)
+    found = check_dump(find_sources(tmp_path), Sizes()).findings
+    assert [f.check for f in found] == ["collective"]
+
+
 @pytest.mark.parametrize("kind", ["all_reduce", "reduce_scatter", "reduce_scatter_tensor"])
-@pytest.mark.parametrize("before", [None, [None], [{"type": "str", "value": "ReduceOp.MAX"}]])
+@pytest.mark.parametrize(
+    "before", [None, [None], *([{"type": "str", "value": op}] for op in _NO_SUMS)]
+)
 def test_by_position_too_a_sum_alone_is_judged_and_only_when_it_is_there(
     tmp_path: Path, kind: str, before: list[Any] | None
 ) -> None:
