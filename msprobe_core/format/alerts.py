@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from msprobe_core.format.series import SETTING
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:
@@ -41,8 +43,10 @@ class Alert:
 
 
 def series_name(target: tuple[str, str]) -> str:
-    """A target in words: `grad of layers.0.weight`, or `loss` alone."""
+    """A target in words: `grad of layers.0.weight`, or `loss` and `group0.betas[0]` alone."""
     kind, name = target
+    if kind == SETTING:
+        return name
     return name if kind == name else f"{kind} of {name}"
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
-from msprobe_core.format.series import LEAST_UPDATE, STATISTICS, TrendTarget
+from msprobe_core.format.series import DECIDING, LEAST_UPDATE, STATISTICS, TrendTarget
 from msprobe_core.monitor.own_past import (
     NEW_LEVEL,
     RECENT,
@@ -63,7 +63,7 @@ _CROSSING = 30.0
 """Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
 with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
-_SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
+_SILENT = DECIDING | {"seconds"}
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
 """Means over many steps go one way for long by what they are: their gradients say what drifts."""
 _SIGNED = frozenset({"actv_grad", "grad", "exp_avg"})

@@ -80,7 +80,7 @@ def test_every_number_is_that_of_the_tensors(tmp_path: Path, micro: int) -> None
 
         train(net, optimizer, batches(12), after, micro)
     run = TrendRun(tmp_path)
-    own = {"seconds", "lr", "grad_norm"}
+    own = {"seconds", "lr", "grad_norm", "setting"}
     assert {t.key for t in run.targets if t.kind not in own} == set(oracle.found)
     for key, wanted in oracle.found.items():
         steps, found = run.line(key)
