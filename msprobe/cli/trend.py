@@ -80,15 +80,33 @@ def _alert_lines(run: TrendRun, alerts: list[Alert]) -> list[str]:
 
     steps = run.steps
     span = f"steps {steps[0]} to {steps[-1]}" if len(steps) else "no steps"
-    head = f"{run.path}: {span}, {len(run.targets)} series, {len(run.ranks)} ranks"
+    counts = _counted(len(run.targets), "series", "series"), _counted(len(run.ranks), "rank")
+    head = f"{run.path}: {span}, {', '.join(counts)}"
     if not alerts:
         return [f"{head}; no alert"]
-    lines = [f"{head}, {len(alerts)} alerts; look at the first:"]
+    first = "; look at the first:" if len(alerts) > 1 else ":"
+    lines = [f"{head}, {_counted(len(alerts), 'alert')}{first}"]
     for place, alert in enumerate(alerts[:_SHOWN], 1):
-        rank = f" (rank {alert.rank})" if len(run.ranks) > 1 else ""
+        rank = _on_ranks(alert) if len(run.ranks) > 1 else ""
         lines += [f"{place}. {sentence(alert)}{rank}", f"   {question(alert)}"]
     hidden = len(alerts) - _SHOWN
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
+
+
+def _on_ranks(alert: Alert) -> str:
+    if alert.kind == "disagree":  # its sentence names them
+        return ""
+    several = ", ".join(map(str, alert.ranks))
+    return f" (ranks {several})" if several else f" (rank {alert.rank})"
+
+
+def _counted(count: int, one: str, more: str = "") -> str:
+    """A number with its noun.
+
+    >>> _counted(1, "rank"), _counted(2, "rank")
+    ('1 rank', '2 ranks')
+    """
+    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def _apart(delta: float) -> str:
@@ -168,8 +186,11 @@ def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence
     elif alerts:
         step, key = at if at is not None else alerts[0].step, alerts[0].target
     if step is not None:
-        print("to record that step of both runs, config.json:")
-        print(json.dumps(dump_configuration(key, step)))
+        configuration = dump_configuration(key, step)
+        runs = "" if parted is None else " of both runs"
+        whole = "" if configuration["statistics"]["list"] else " (of the whole model)"
+        print(f"to record that step{runs}{whole}, config.json:")
+        print(json.dumps(configuration))
 
 
 def _facts(run: TrendRun, alerts: list[Alert], compared: Compared | None) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from msprobe_core.monitor.own_past import (
     Places,
 )
 from msprobe_core.monitor.presence import Presence
+from msprobe_core.monitor.rate_changes import RateChanges
+from msprobe_core.monitor.standing_still import STILL, StandingStill
 
 QUIET = 8
 _NOISE_FACTOR, _LONE_FACTOR = 8.0, 5.0
@@ -63,6 +65,10 @@ _CROSSING = 30.0
 """Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
 with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
+_FADING, _FADE_OCTAVES = frozenset({"actv_grad", "grad", "grad_norm"}), 4.0
+"""A gradient is that of its loss: where one is learnt, both fall together (of cross entropy as it
+does, of squares by half). Twelve kinds of sound training (40,800 steps, two seeds of
+`tests/trend_cases/healthy.py`) are silent; a tenth less each step makes 8.5 octaves."""
 _SILENT = DECIDING | {"seconds"}
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
 """Means over many steps go one way for long by what they are: their gradients say what drifts."""
@@ -85,7 +91,7 @@ class AlertWatch:
         self._averaged = self._swings = self._signed = np.zeros(0, bool)
         self._hard = -NEW_LEVEL  # when one hard sample was last seen
         self._factor: Floats = np.zeros(0)
-        self._is_loss = self._is_update = np.zeros(0, bool)
+        self._is_loss = self._is_update = self._is_skip = np.zeros(0, bool)
         self._has_been_negative = np.zeros(0, bool)
         """Losses that pass through zero, or fall away from it: their size tells neither."""
         self._begun: Floats = np.zeros(0)
@@ -100,7 +106,9 @@ class AlertWatch:
         self._levels: dict[str, int] = {}  # those of them that have a new level since
         self._count = 0
         self._last: dict[str, int] = {}
-        self._rates: dict[int, float] = {}  # by column, 0 before the first
+        self._rates, self._still = RateChanges(), StandingStill()
+        self._untaught = self._fades = np.zeros(0, bool)
+        self._fading: set[int] = set()
 
     def step(
         self, step: int, new: Sequence[TrendTarget], table: NDArray[np.float32]
@@ -114,8 +122,10 @@ class AlertWatch:
             octaves = np.log2(values)
         self._past.renew(self._count, self._kinds)
         self._common.renew(self._count, ())
+        rate = self._rates.look(table[STATISTICS.index("mean")].astype(np.float64))
         found = self._fired(values, octaves, there, size)
-        alerts = self._grouped(step, found, self._rate_change(table))
+        alerts = self._grouped(step, found, rate)
+        alerts += self._stands_still(step, values, table)
         alerts += self._drift(step)
         self._count += 1
         return alerts
@@ -158,6 +168,10 @@ class AlertWatch:
         if (learnt & (leaps.off > _LEAST_JUMP)).any():
             self._hard = self._count
         high &= ~learnt
+        # A copy of another network leaves its past by what that one has learnt since the last copy,
+        # which is most of it the first time.
+        copied = (leaps.off <= _BATCH_JUMP) | (self._past.seen < WINDOW)
+        high &= ~(self._untaught & copied)
         self._note_levels(leaps)
         raised, fell = self._follows_a_hard_sample(leaps)
         # What falls in the first steps is being learnt: it has no past to vanish from.
@@ -168,12 +182,20 @@ class AlertWatch:
         zero = there & (values == 0)
         self._zeros = np.where(zero, self._zeros + 1, np.where(there, 0, self._zeros))
         mortal = zero & self._dies & (self._past.seen >= RECENT)
+        scheduled = self._is_update & self._rates.explains(leaps.moved)
         kinds = (
             ("not finite", there & ~np.isfinite(values)),
-            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | raised)),
-            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~fell),
+            (
+                "jump",
+                (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP)))
+                & ~(young | raised | scheduled),
+            ),
+            (
+                "vanishes",
+                (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~(fell | scheduled),
+            ),
             ("dead", mortal & (self._zeros == _ZERO_STEPS)),
-            ("missing", self._presence.missing(there) & self._watched),
+            ("missing", self._missing(there, size)),
         )
         if not any(mask.any() for _, mask in kinds):
             return {}
@@ -183,6 +205,13 @@ class AlertWatch:
             for kind, mask in (("vanishes", falling), *reversed(kinds))
             for i in np.flatnonzero(mask)
         }
+
+    def _missing(self, there: Mask, size: Floats) -> Mask:
+        """Who is missing; a step that was skipped has no gradients for a reason, and pauses all."""
+        if (self._is_skip[: len(size)] & (size > 0)).any():
+            return np.zeros(len(there), dtype=bool)
+        missed: Mask = self._presence.missing(there) & self._watched
+        return missed
 
     def _is_learnt(self, octaves: Floats) -> Mask:
         """Losses that are small beside those of the first steps."""
@@ -291,23 +320,71 @@ class AlertWatch:
             return []
         if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
+        return self._grows(step) or self._fades_away(step)
+
+    def _grows(self, step: int) -> list[Alert]:
         seen = self._past.seen
         columns = np.flatnonzero((seen >= 2 * WINDOW) & self._drifts & ~self._has_been_negative)
         if not len(columns):
             return []
-        rows = (seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
-        ordered, whole = self._past.window[rows, columns], self._past.whole_window[rows, columns]
+        ordered, whole = self._windows(columns)
         rising = (np.diff(ordered, axis=0) > 0).mean(0)
         grown = np.minimum(_growth(ordered), _growth(whole))
         mask = (grown > _DRIFT_OCTAVES) & (rising > _DRIFT_SHARE)
         found = [i for i in np.flatnonzero(mask).tolist() if not self._is_told(int(columns[i]))]
+        self._drifting |= {int(columns[i]) for i in found}
+        return self._drifted(step, "drift", columns, grown, found)
+
+    def _fades_away(self, step: int) -> list[Alert]:
+        """Gradients that fall for long and by more than the loss that they are made of does."""
+        columns = np.flatnonzero((self._past.seen >= WINDOW) & self._fades)
+        if not len(columns):
+            return []
+        _, whole = self._windows(columns)
+        fallen = -_growth(whole) - self._loss_fell()
+        falling = (whole[RECENT:] < whole[:-RECENT]).mean(0)
+        mask = (fallen > _FADE_OCTAVES) & (falling > _DRIFT_SHARE)
+        fading = {int(each) for each in columns[mask]}
+        found = [i for i in np.flatnonzero(mask).tolist() if int(columns[i]) not in self._fading]
+        fresh = not self._fading
+        self._fading |= fading
+        return self._drifted(step, "fades", columns, -fallen, found) if fresh else []
+
+    def _loss_fell(self) -> float:
+        """Octaves by which the loss fell in its window; 0 where it rose, or tells nothing."""
+        columns = np.flatnonzero(
+            self._is_loss & (self._past.seen >= WINDOW) & ~self._has_been_negative
+        )
+        if not len(columns):
+            return 0.0
+        return max(0.0, -float(_growth(self._windows(columns)[1]).min()))
+
+    def _windows(self, columns: Places) -> tuple[Floats, Floats]:
+        """The last values of series, the oldest first: against the others, and as a whole."""
+        rows = (self._past.seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
+        return self._past.window[rows, columns], self._past.whole_window[rows, columns]
+
+    def _drifted(
+        self, step: int, kind: str, columns: Places, moved: Floats, found: Sequence[int]
+    ) -> list[Alert]:
+        """One alert of all that drift, named by what has moved most."""
         if not found:
             return []
-        lead = max(found, key=lambda i: grown[i])
-        self._drifting |= {int(columns[i]) for i in found}
+        lead = max(found, key=lambda i: abs(moved[i]))
         target = self._targets[int(columns[lead])].key
         others = [self._targets[int(columns[i])].key for i in found if i != lead][:_MOST_NAMED]
-        return [Alert(step, "drift", target, 2.0 ** float(grown[lead]), len(found), others)]
+        return [Alert(step, kind, target, 2.0 ** float(moved[lead]), len(found), others)]
+
+    def _stands_still(self, step: int, values: Floats, table: NDArray[np.float32]) -> list[Alert]:
+        """Said unless what was told before is why: gradients of 0 make updates of 0."""
+        measured: Mask = table[STATISTICS.index("size")] > 0
+        norms = table[STATISTICS.index("norm")].astype(np.float64)
+        moves = np.where(self._is_update[: len(norms)], values, norms)
+        column = self._still.look(moves, measured)
+        told = bool(self._fading) or any(
+            self._count - last <= STILL + QUIET for last in self._last.values()
+        )
+        return [] if column is None or told else [Alert(step, "still", self._targets[column].key)]
 
     def _is_told(self, column: int) -> bool:
         name = self._targets[column].name
@@ -315,17 +392,6 @@ class AlertWatch:
             self._count - count <= 2 * WINDOW and _is_related(name, told)
             for told, count in self._told.items()
         )
-
-    def _rate_change(self, table: NDArray[np.float32]) -> float | None:
-        """By how many times a learning rate changed since the last step, the largest of them."""
-        changes: list[float] = []
-        means = table[STATISTICS.index("mean")]
-        for column, before in self._rates.items():
-            now = float(means[column]) if column < len(means) else before
-            if before and now > 0 and abs(np.log2(now / before)) > 1:
-                changes.append(now / before)
-            self._rates[column] = now
-        return max(changes, key=lambda change: abs(np.log2(change)), default=None)
 
     def _grow(self, new: Sequence[TrendTarget]) -> None:
         self._targets += new
@@ -340,9 +406,15 @@ class AlertWatch:
         self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
         self._has_been_negative = np.concatenate([self._has_been_negative, np.zeros(more, bool)])
         kinds = np.asarray([t.kind for t in self._targets])
-        for column in np.flatnonzero(kinds == "lr").tolist():
-            self._rates.setdefault(column, 0.0)
+        self._rates.grow(self._targets)
+        self._still.grow(self._targets)
+        taught = {t.name for t in self._targets if t.kind == "actv_grad"}
+        self._untaught = np.asarray(
+            [bool(taught) and t.kind == "actv" and t.name not in taught for t in self._targets]
+        )
+        self._fades = np.isin(kinds, sorted(_FADING))
         self._is_loss, self._is_update = kinds == "loss", kinds == "ratio"
+        self._is_skip = kinds == "skipped"
         self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
         self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
         self._averaged = np.isin(kinds, sorted(_AVERAGES))

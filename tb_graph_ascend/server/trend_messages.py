@@ -10,7 +10,9 @@ from builder.claim import Claim
 from builder.results.records import Count
 
 Key = tuple[str, str]
-AlertKind = Literal["jump", "vanishes", "not finite", "dead", "missing", "drift", "disagree"]
+AlertKind = Literal[
+    "jump", "vanishes", "not finite", "dead", "missing", "drift", "fades", "still", "disagree"
+]
 
 
 class TrendEntry(msgspec.Struct, frozen=True):
@@ -108,7 +110,9 @@ class TrendLines(msgspec.Struct, frozen=True):
 
 
 class TrendAlert(msgspec.Struct, frozen=True):
-    """An alert; `question` and `sentence` say it in English, the codes in any language."""
+    """An alert, one a cause; `again` are later steps of it, `every` their distance where that is
+    always the same.
+    """
 
     step: int
     kind: AlertKind
@@ -119,6 +123,8 @@ class TrendAlert(msgspec.Struct, frozen=True):
     ranks: list[int]
     lr: float | None
     rank: int
+    again: list[int]
+    every: int | None
 
 
 class TrendAlerts(msgspec.Struct, frozen=True):

@@ -2644,12 +2644,13 @@ export interface components {
         };
         /**
          * TrendAlert
-         * @description An alert; `question` and `sentence` say it in English, the codes in any language.
+         * @description An alert, one a cause; `again` are later steps of it, `every` their distance where that is
+         *         always the same.
          */
         TrendAlert: {
             step: number;
             /** @enum {unknown} */
-            kind: "dead" | "disagree" | "drift" | "jump" | "missing" | "not finite" | "vanishes";
+            kind: "dead" | "disagree" | "drift" | "fades" | "jump" | "missing" | "not finite" | "still" | "vanishes";
             target: [
                 string,
                 string
@@ -2663,6 +2664,8 @@ export interface components {
             ranks: number[];
             lr: number | null;
             rank: number;
+            again: number[];
+            every: number | null;
         };
         /**
          * TrendCell

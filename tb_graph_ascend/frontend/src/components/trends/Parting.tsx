@@ -44,7 +44,9 @@ export function Parting({ run, other }: { run: string; other: string }) {
   }
   function decision({ target: [of], own, other: theirs }: TrendDecision): string {
     if (own !== null && theirs !== null) return t("trends.parting.decided", { ...facts, own, other: theirs });
-    return t(`trends.parting.${of === "skipped" || of === "clip" ? of : "setAlone"}${own === null ? "There" : "Here"}`, facts);
+    const side = own === null ? "there" : "here";
+    const what = of === "skipped" || of === "clip" ? of : "set";
+    return t(`trends.parting.alone.${side}.${what}`, facts);
   }
   return (
     <div className="trend-parting" role="status">
