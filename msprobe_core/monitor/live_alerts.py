@@ -35,6 +35,7 @@ from msprobe_core.monitor.own_past import (
 )
 from msprobe_core.monitor.presence import Presence
 from msprobe_core.monitor.rate_changes import RateChanges
+from msprobe_core.monitor.slow_changes import AVERAGES, SlowChanges
 from msprobe_core.monitor.standing_still import STILL, StandingStill
 
 QUIET = 8
@@ -64,14 +65,8 @@ loss of then. Where most are learnt, that is a hundred times the usual, and no f
 _CROSSING = 30.0
 """Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
 with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""
-_DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
-_FADING, _FADE_OCTAVES = frozenset({"actv_grad", "grad", "grad_norm"}), 4.0
-"""A gradient is that of its loss: where one is learnt, both fall together (of cross entropy as it
-does, of squares by half). Twelve kinds of sound training (40,800 steps, two seeds of
-`tests/trend_cases/healthy.py`) are silent; a tenth less each step makes 8.5 octaves."""
+_DRIFT_EVERY = 16
 _SILENT = DECIDING | {"seconds"}
-_AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
-"""Means over many steps go one way for long by what they are: their gradients say what drifts."""
 _SIGNED = frozenset({"actv_grad", "grad", "exp_avg"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
@@ -87,7 +82,7 @@ class AlertWatch:
     def __init__(self) -> None:
         self._targets: list[TrendTarget] = []
         self._order: Places = np.zeros(0, np.intp)
-        self._watched = self._drifts = self._dies = np.zeros(0, bool)
+        self._watched = self._dies = np.zeros(0, bool)
         self._averaged = self._swings = self._signed = np.zeros(0, bool)
         self._hard = -NEW_LEVEL  # when one hard sample was last seen
         self._factor: Floats = np.zeros(0)
@@ -101,14 +96,13 @@ class AlertWatch:
         self._split: list[Places] = [np.zeros(0, np.intp) for _ in _SPLIT]
         self._zeros: Places = np.zeros(0, np.intp)
         self._presence = Presence()
-        self._drifting: set[int] = set()
         self._told: dict[str, int] = {}
         self._levels: dict[str, int] = {}  # those of them that have a new level since
         self._count = 0
         self._last: dict[str, int] = {}
         self._rates, self._still = RateChanges(), StandingStill()
-        self._untaught = self._fades = np.zeros(0, bool)
-        self._fading: set[int] = set()
+        self._untaught = np.zeros(0, bool)
+        self._slow = SlowChanges(self._past)
 
     def step(
         self, step: int, new: Sequence[TrendTarget], table: NDArray[np.float32]
@@ -320,60 +314,7 @@ class AlertWatch:
             return []
         if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
-        return self._grows(step) or self._fades_away(step)
-
-    def _grows(self, step: int) -> list[Alert]:
-        seen = self._past.seen
-        columns = np.flatnonzero((seen >= 2 * WINDOW) & self._drifts & ~self._has_been_negative)
-        if not len(columns):
-            return []
-        ordered, whole = self._windows(columns)
-        rising = (np.diff(ordered, axis=0) > 0).mean(0)
-        grown = np.minimum(_growth(ordered), _growth(whole))
-        mask = (grown > _DRIFT_OCTAVES) & (rising > _DRIFT_SHARE)
-        found = [i for i in np.flatnonzero(mask).tolist() if not self._is_told(int(columns[i]))]
-        self._drifting |= {int(columns[i]) for i in found}
-        return self._drifted(step, "drift", columns, grown, found)
-
-    def _fades_away(self, step: int) -> list[Alert]:
-        """Gradients that fall for long and by more than the loss that they are made of does."""
-        columns = np.flatnonzero((self._past.seen >= WINDOW) & self._fades)
-        if not len(columns):
-            return []
-        _, whole = self._windows(columns)
-        fallen = -_growth(whole) - self._loss_fell()
-        falling = (whole[RECENT:] < whole[:-RECENT]).mean(0)
-        mask = (fallen > _FADE_OCTAVES) & (falling > _DRIFT_SHARE)
-        fading = {int(each) for each in columns[mask]}
-        found = [i for i in np.flatnonzero(mask).tolist() if int(columns[i]) not in self._fading]
-        fresh = not self._fading
-        self._fading |= fading
-        return self._drifted(step, "fades", columns, -fallen, found) if fresh else []
-
-    def _loss_fell(self) -> float:
-        """Octaves by which the loss fell in its window; 0 where it rose, or tells nothing."""
-        columns = np.flatnonzero(
-            self._is_loss & (self._past.seen >= WINDOW) & ~self._has_been_negative
-        )
-        if not len(columns):
-            return 0.0
-        return max(0.0, -float(_growth(self._windows(columns)[1]).min()))
-
-    def _windows(self, columns: Places) -> tuple[Floats, Floats]:
-        """The last values of series, the oldest first: against the others, and as a whole."""
-        rows = (self._past.seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
-        return self._past.window[rows, columns], self._past.whole_window[rows, columns]
-
-    def _drifted(
-        self, step: int, kind: str, columns: Places, moved: Floats, found: Sequence[int]
-    ) -> list[Alert]:
-        """One alert of all that drift, named by what has moved most."""
-        if not found:
-            return []
-        lead = max(found, key=lambda i: abs(moved[i]))
-        target = self._targets[int(columns[lead])].key
-        others = [self._targets[int(columns[i])].key for i in found if i != lead][:_MOST_NAMED]
-        return [Alert(step, kind, target, 2.0 ** float(moved[lead]), len(found), others)]
+        return self._slow.look(step, self._has_been_negative, self._is_told)
 
     def _stands_still(self, step: int, values: Floats, table: NDArray[np.float32]) -> list[Alert]:
         """Said unless what was told before is why: gradients of 0 make updates of 0."""
@@ -381,14 +322,14 @@ class AlertWatch:
         norms = table[STATISTICS.index("norm")].astype(np.float64)
         moves = np.where(self._is_update[: len(norms)], values, norms)
         column = self._still.look(moves, measured)
-        told = bool(self._fading) or any(
+        told = bool(self._slow.fading) or any(
             self._count - last <= STILL + QUIET for last in self._last.values()
         )
         return [] if column is None or told else [Alert(step, "still", self._targets[column].key)]
 
     def _is_told(self, column: int) -> bool:
         name = self._targets[column].name
-        return column in self._drifting or any(
+        return column in self._slow.drifting or any(
             self._count - count <= 2 * WINDOW and _is_related(name, told)
             for told, count in self._told.items()
         )
@@ -399,7 +340,7 @@ class AlertWatch:
         ranked = sorted(range(len(self._targets)), key=lambda i: self._targets[i].order)
         self._order = np.argsort(np.asarray(ranked, dtype=np.intp))
         self._watched = np.asarray([t.kind not in _SILENT for t in self._targets])
-        self._drifts = np.asarray([t.kind not in _AVERAGES for t in self._targets])
+        self._slow.grow(self._targets)
         self._dies = np.asarray([t.kind not in _AT_TIMES_ZERO for t in self._targets])
         self._past.grow(more)
         self._presence.grow(more)
@@ -412,22 +353,15 @@ class AlertWatch:
         self._untaught = np.asarray(
             [bool(taught) and t.kind == "actv" and t.name not in taught for t in self._targets]
         )
-        self._fades = np.isin(kinds, sorted(_FADING))
         self._is_loss, self._is_update = kinds == "loss", kinds == "ratio"
         self._is_skip = kinds == "skipped"
         self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
         self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
-        self._averaged = np.isin(kinds, sorted(_AVERAGES))
+        self._averaged = np.isin(kinds, sorted(AVERAGES))
         self._swings = np.isin(kinds, sorted(frozenset().union(*_SPLIT)))
         self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]
-
-
-def _growth(window: Floats) -> Floats:
-    """From the median of a window's first steps to that of its last ones."""
-    growth: Floats = np.median(window[-RECENT:], 0) - np.median(window[:RECENT], 0)
-    return growth
 
 
 def _is_related(name: str, other: str) -> bool:
