@@ -45,6 +45,7 @@ PARTLY = frozenset(
         "set_aside",  # a value of merged ranks that could not be put together
         "only_points",  # a number of trends that one run alone measured
         "only_series",  # a series of trends that one run alone has
+        "unset_series",  # a series of trends that one run was not set to record
         "only_steps",  # a step of trends that one run alone has
         "left_out",  # a tensor of a checkpoint that was taken for no weight
         "mapped",  # a pair that was made by hand since

@@ -30,6 +30,7 @@ NAMED = frozenset(
         "unchecked_step",
         "only_rank",
         "only_series",
+        "unset_series",
         "left_out",
         "rated",
         "rated_rows",
@@ -162,6 +163,7 @@ _EN = {
     "is.set_aside": "{count} values of merged ranks that could not be put together",
     "is.only_points": "{count} numbers that one run alone measured",
     "is.only_series": "{count} series of one run alone",
+    "is.unset_series": "{count} series that one run was not set to record",
     "is.only_steps": "{count} steps of one run alone",
     "is.mapped": "{count} pairs made by hand since",
     "is.on_purpose": "{count} values that hold infinity or NaN on purpose: masks, what is made of "
@@ -274,6 +276,7 @@ _ZH = {
     "is.set_aside": "{count} 个无法合并的多卡值",
     "is.only_points": "{count} 个仅一侧测得的数值",
     "is.only_series": "{count} 个仅在一侧的序列",
+    "is.unset_series": "{count} 个其中一次运行未设置采集的序列",
     "is.only_steps": "{count} 个仅在一侧的步",
     "is.mapped": "{count} 个此后手动映射的对",
     "is.on_purpose": "{count} 个有意含无穷或 NaN 的值（掩码及其结果、稍后才填充的内存）",

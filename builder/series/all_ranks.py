@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from builder.claim import Claim, Counted, Evidence, claim, together
-from builder.series.parting import Divergence, compare_runs
+from builder.series.divergence import Divergence
+from builder.series.parting import compare_runs
 from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import STATISTICS
@@ -85,10 +86,12 @@ def _evidence(found: Divergence, problem: TrendRun, benchmark: TrendRun) -> Evid
     )
     shared = set(ours) & set(theirs)
     keys = [key for key in ours if key in shared]
-    lone = [key for key in (*ours, *theirs) if key not in shared]
+    unset = set(found.unset)
+    lone = [key for key in (*ours, *theirs) if key not in shared and key not in unset]
     steps = np.intersect1d(problem.steps, benchmark.steps)
     gaps = [
         Counted("only_series", len(lone), " ".join(lone[0]) if lone else ""),
+        Counted("unset_series", len(unset), " ".join(found.unset[0]) if unset else ""),
         Counted("only_steps", len(np.setxor1d(problem.steps, benchmark.steps))),
     ]
     if found.verdict == "nothing":

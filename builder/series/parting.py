@@ -13,21 +13,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.series.crossings import losses_through_zero, of_few, shares_of_usual
+from builder.series.decided import first_decided
+from builder.series.divergence import MOST_NAMED, Divergence
 from builder.series.expert_shifts import shifts_of_experts
+from builder.series.gone import first_gone
 from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
 from builder.series.next_dump import module_of
-from builder.series.rates import Rates, rates_apart
 from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
 from builder.series.sliding import sliding
-from msprobe_core.format.series import KINDS, LEAST_UPDATE
+from msprobe_core.format.series import DECIDING, KINDS, LEAST_UPDATE
 
 WINDOW, HOLD, SETTLE = 64, 4, 16
 """Steps that make the band, that have to leave it, and that come before any is judged."""
@@ -56,41 +57,15 @@ _AVERAGES = frozenset({"exp_avg", "exp_avg_sq", "ratio"})
 _UPDATES, _LAST_BIT = frozenset({"ratio"}), 2 * LEAST_UPDATE
 """Where no element moves by more than its last bit, rounding decides which of them move: the update
 is 0 in one run and not in the other, or as small."""
-_COMPARED = frozenset(KINDS) - {"seconds", "lr", "loss_scale", "skipped", "clip"}
+_COMPARED = frozenset(KINDS) - DECIDING - {"seconds"}
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Verdict = Literal["equal", "parts", "noise", "nothing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """Where two runs part.
-
-    `equal`: to the last digit. `parts`: at `step`, first in `target`; `count` targets part there;
-    `band` and `delta` are octaves (0 where they were equal until then). `noise`: within it; `delta`
-    is then the largest. `nothing`: no step and target in both. `weight` is a weight of the target's
-    own module that differs about as much in that step, `factor` how many times the other run's it
-    is: what puts out other numbers from other weights is no fault of its own. `rates` are learning
-    rates that differ in that step or have done so before. `unjudged` counts the first
-    and last steps, which are not judged, that differ by far more than all that were.
-    """
-
-    verdict: Verdict
-    step: int | None = None
-    target: Key | None = None
-    count: int = 0
-    band: float = 0.0
-    delta: float = 0.0
-    others: tuple[Key, ...] = ()
-    steps: int = 0
-    weight: Key | None = None
-    factor: float | None = None
-    rates: Rates | None = None
-    unjudged: int = 0
 
 
 def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
-    """Where two runs part, over the steps and targets that both have."""
+    """Where two runs part: by what they measured, what one of them no longer measures, and what
+    was decided otherwise before.
+    """
     keys, steps, a, b = aligned(problem, benchmark)
     if not keys or not len(steps):
         return Divergence("nothing")
@@ -98,9 +73,9 @@ def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
     kinks = largest_kinks(problem, keys, steps)
     few = np.union1d(of_few(problem, keys), losses_through_zero(keys, a, b))
     found = first_divergence(keys, steps, a, b, other, kinks, few)
-    if found.step is None:
-        return found
-    return replace(found, rates=rates_apart(problem, benchmark, steps, found.step))
+    orders = {t.key: t.order for run in (benchmark, problem) for t in run.targets}
+    found = found.with_gone(first_gone(problem, benchmark, steps), orders)
+    return found.with_decided(first_decided(problem, benchmark, steps))
 
 
 def aligned(
@@ -113,8 +88,9 @@ def aligned(
     a, b = (run.values_at(steps, keys) for run in (problem, benchmark))
     columns = [i for i, (kind, _) in enumerate(keys) if kind in _UPDATES]
     for values in (a, b):
-        least = np.maximum(values[:, columns], _LAST_BIT)
-        values[:, columns] = np.where(values[:, columns] == 0, -np.inf, least)
+        updates = values[:, columns]
+        measured = (updates != 0) & (updates != -np.inf)
+        values[:, columns] = np.where(measured, np.maximum(updates, _LAST_BIT), -np.inf)
     return keys, steps, a.astype(np.float64), b.astype(np.float64)
 
 
@@ -322,7 +298,7 @@ def _parts(
     band: float,
     delta: float,
 ) -> Divergence:
-    others = tuple(keys[i] for i in found[1:21])
+    others = tuple(keys[i] for i in found[1 : MOST_NAMED + 1])
     return Divergence(
         "parts", int(steps[at]), keys[found[0]], len(found), band, delta, others, len(steps)
     )

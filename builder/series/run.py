@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from builder.errors import InputError
+from builder.series.causes import one_a_cause
 from builder.series.pieces import Steps, Values
 from builder.series.rank_series import RankSeries
 from msprobe_core.format.alerts import Alert
@@ -166,9 +167,8 @@ class TrendRun:
         return Heat(edges, values)
 
     def alerts(self) -> list[Alert]:
-        """All alerts, by step and rank."""
-        found = [alert for series in self.ranks.values() for alert in series.alerts()]
-        return sorted(found, key=lambda alert: (alert.step, alert.rank))
+        """All alerts, one a cause, by step."""
+        return one_a_cause([a for series in self.ranks.values() for a in series.alerts()])
 
     def _series(self, key: Key, rank: int | None) -> RankSeries:
         if rank is None:

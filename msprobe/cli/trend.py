@@ -13,7 +13,8 @@ from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder.series.all_ranks import Compared
-    from builder.series.parting import Divergence
+    from builder.series.decided import Decided
+    from builder.series.divergence import Divergence
     from builder.series.run import TrendRun
     from msprobe_core.format.alerts import Alert
 
@@ -64,7 +65,8 @@ def _report(options: argparse.Namespace, directory: Path) -> Exit:
     if options.json:
         print(json.dumps(_facts(run, alerts, compared), indent=1))
     else:
-        lines = _alert_lines(run, alerts) if compared is None else _parting_lines(compared)
+        names = str(run.path), str(options.compare)
+        lines = _alert_lines(run, alerts) if compared is None else _parting_lines(compared, names)
         print("\n".join(lines))
         _print_configuration(options.at, alerts, parted)
     if compared is None:
@@ -78,15 +80,33 @@ def _alert_lines(run: TrendRun, alerts: list[Alert]) -> list[str]:
 
     steps = run.steps
     span = f"steps {steps[0]} to {steps[-1]}" if len(steps) else "no steps"
-    head = f"{run.path}: {span}, {len(run.targets)} series, {len(run.ranks)} ranks"
+    counts = _counted(len(run.targets), "series", "series"), _counted(len(run.ranks), "rank")
+    head = f"{run.path}: {span}, {', '.join(counts)}"
     if not alerts:
         return [f"{head}; no alert"]
-    lines = [f"{head}, {len(alerts)} alerts; look at the first:"]
+    first = "; look at the first:" if len(alerts) > 1 else ":"
+    lines = [f"{head}, {_counted(len(alerts), 'alert')}{first}"]
     for place, alert in enumerate(alerts[:_SHOWN], 1):
-        rank = f" (rank {alert.rank})" if len(run.ranks) > 1 else ""
+        rank = _on_ranks(alert) if len(run.ranks) > 1 else ""
         lines += [f"{place}. {sentence(alert)}{rank}", f"   {question(alert)}"]
     hidden = len(alerts) - _SHOWN
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
+
+
+def _on_ranks(alert: Alert) -> str:
+    if alert.kind == "disagree":  # its sentence names them
+        return ""
+    several = ", ".join(map(str, alert.ranks))
+    return f" (ranks {several})" if several else f" (rank {alert.rank})"
+
+
+def _counted(count: int, one: str, more: str = "") -> str:
+    """A number with its noun.
+
+    >>> _counted(1, "rank"), _counted(2, "rank")
+    ('1 rank', '2 ranks')
+    """
+    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def _apart(delta: float) -> str:
@@ -96,7 +116,7 @@ def _apart(delta: float) -> str:
     return f"{delta:.3g} octaves" if delta < APART else "all there is: 0 in one of them alone"
 
 
-def _parting_lines(compared: Compared) -> list[str]:
+def _parting_lines(compared: Compared, names: tuple[str, str]) -> list[str]:
     from builder.claim import told
     from msprobe_core.format.alerts import series_name
 
@@ -109,31 +129,51 @@ def _parting_lines(compared: Compared) -> list[str]:
             lines[0] += f" the largest difference is {_apart(parted.delta)}"
         return lines
     assert parted.target is not None
-    before = (
-        f"they differed by 2^{parted.band:.1f} octaves at most before"
-        if parted.band
-        else "they were equal to the last digit before"
-    )
-    more = f"; {parted.count - 1} more series with it" if parted.count > 1 else ""
-    name = series_name(parted.target)
     rank = "" if compared.rank is None else f" on rank {compared.rank}"
-    lines = [
-        f"they part at step {parted.step}{rank}: {name}, by {_apart(parted.delta)}{more}",
-        before,
-    ]
+    head = f"they part at step {parted.step}{rank}: "
+    more = f"; {parted.count - 1} more series with it" if parted.count > 1 else ""
+    if parted.decided is not None:
+        follows = f"; what follows: {series_name(parted.others[0])}" if parted.others else ""
+        return [f"{head}{_decision(parted.decided, names)}{follows}"]
+    name = series_name(parted.target)
+    if parted.missing is not None:
+        side = names[0 if parted.missing == "ours" else 1]
+        return [
+            f"{head}{name} is not measured in {side} from then on{more}",
+            "was it frozen, cut off from the loss, left in evaluation, or is it not called?",
+        ]
+    lines = [f"{head}{name}, by {_apart(parted.delta)}{more}", _noise_before(parted)]
     if parted.weight is not None and parted.factor is not None:
         lines.insert(
             0,
             f"{series_name(parted.weight)} is {parted.factor:.3g} times the other run's in step "
             f"{parted.step} (a step's weights are those after its update)",
         )
-    if parted.rates is not None:
-        rates = parted.rates
-        lines.append(
-            f"in step {rates.step}, the first with another learning rate, it is {rates.own:.4g}, "
-            f"in the other run {rates.other:.4g}"
-        )
     return lines
+
+
+def _noise_before(parted: Divergence) -> str:
+    if parted.band:
+        return f"they differed by 2^{parted.band:.1f} octaves at most before"
+    return "they were equal to the last digit before"
+
+
+def _decision(decided: Decided, names: tuple[str, str]) -> str:
+    """What a script decided otherwise: a number of each run, or of one alone."""
+    from msprobe_core.format.alerts import series_name
+
+    kind, name = decided.target
+    lone = names[0 if decided.other is None else 1]
+    if kind == "skipped":
+        return f"the step is skipped in {lone} alone"
+    if kind == "clip":
+        part = "" if name == kind else f" of {name}"
+        return f"gradients{part} are clipped in {lone} alone, by {decided.own or decided.other:.4g}"
+    if decided.own is None or decided.other is None:
+        return f"{series_name(decided.target)} is set in {lone} alone"
+    return (
+        f"{series_name(decided.target)} is {decided.own:.6g}, in the other run {decided.other:.6g}"
+    )
 
 
 def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence | None) -> None:
@@ -146,8 +186,11 @@ def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence
     elif alerts:
         step, key = at if at is not None else alerts[0].step, alerts[0].target
     if step is not None:
-        print("to record that step of both runs, config.json:")
-        print(json.dumps(dump_configuration(key, step)))
+        configuration = dump_configuration(key, step)
+        runs = "" if parted is None else " of both runs"
+        whole = "" if configuration["statistics"]["list"] else " (of the whole model)"
+        print(f"to record that step{runs}{whole}, config.json:")
+        print(json.dumps(configuration))
 
 
 def _facts(run: TrendRun, alerts: list[Alert], compared: Compared | None) -> dict[str, Any]:

@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from msprobe_core.format.series import SETTING
+
+_MOST_STEPS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:
     """What happened at a step: `kind` is jump, vanishes, not finite, dead, missing,
-    drift or disagree.
+    drift, fades, still or disagree.
 
     `target` [kind, name] is the first that a step makes; `factor` how many times the value is off;
     `count` how many series fired with it, the first of them in `others`. `ranks`: those that
-    disagree. `lr`: the factor by which the learning rate changed in this step, if it did. `rank`:
-    who wrote it.
+    disagree, or that say the same. `again`: later steps of the same cause, `every` so many steps
+    where they are at equal distances. `lr`: the factor by which the learning rate changed in this
+    step, if it did. `rank`: who wrote it.
     """
 
     step: int
@@ -27,6 +32,8 @@ class Alert:
     ranks: list[int] = field(default_factory=list)
     lr: float | None = None
     rank: int = 0
+    again: list[int] = field(default_factory=list)
+    every: int | None = None
 
     def facts(self) -> dict[str, Any]:
         """As it is stored."""
@@ -41,8 +48,10 @@ class Alert:
 
 
 def series_name(target: tuple[str, str]) -> str:
-    """A target in words: `grad of layers.0.weight`, or `loss` alone."""
+    """A target in words: `grad of layers.0.weight`, or `loss` and `group0.betas[0]` alone."""
     kind, name = target
+    if kind == SETTING:
+        return name
     return name if kind == name else f"{kind} of {name}"
 
 
@@ -56,14 +65,34 @@ def sentence(alert: Alert) -> str:
         "dead": f"{named} is exactly 0 for the third step",
         "missing": f"{named} is not there any more",
         "drift": f"{named} grew {factor:.3g} times in 64 steps, nearly all the way up",
+        "fades": f"{named} fell to {factor:.3g} of itself in 64 steps, nearly all the way down",
+        "still": f"{_standing(alert.target)} for 16 steps: no weight moves",
         "disagree": f"replicas of {named} differ on ranks {alert.ranks}",
     }.get(alert.kind, f"{named}: {alert.kind}")
     more = f"; {alert.count - 1} more with it" if alert.count > 1 else ""
-    return f"step {alert.step}: {said}{more}"
+    return f"step {alert.step}: {said}{more}{_again(alert)}"
+
+
+def _standing(target: tuple[str, str]) -> str:
+    kind, _ = target
+    if kind == "skipped":
+        return "all steps are skipped"
+    return f"{series_name(target)} is 0" if kind == "lr" else "all updates are 0"
+
+
+def _again(alert: Alert) -> str:
+    """When the same cause struck later."""
+    if alert.every is not None:
+        return f"; every {alert.every} steps, {len(alert.again) + 1} times so far"
+    shown = ", ".join(map(str, alert.again[:_MOST_STEPS]))
+    more = " …" if len(alert.again) > _MOST_STEPS else ""
+    return f"; again at step {shown}{more}" if shown else ""
 
 
 def question(alert: Alert) -> str:
     """What to ask first."""
+    if alert.every is not None:
+        return f"what happens every {alert.every} steps: a file of the data, an evaluation, a save?"
     if alert.lr is not None:
         return f"the learning rate changed {alert.lr:.3g} times in this step: was that meant?"
     if alert.kind in _BY_KIND:
@@ -75,6 +104,8 @@ _BY_KIND = {
     "not finite": "which call makes it? a dump of this step names the first",
     "dead": "is the layer cut off from the loss, or are all its inputs negative?",
     "missing": "was it frozen, or cut off from the loss? or does nobody call it any more?",
+    "fades": "does something scale gradients in each step, or is their scale lost in the format?",
+    "still": "is that meant? a schedule that has ended, weights of too coarse a format, overflow?",
     "drift": "is weight decay missing, or does something scale it each step?",
     "disagree": "is an all-reduce missing, or did a rank draw other random numbers?",
 }

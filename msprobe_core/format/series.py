@@ -33,10 +33,16 @@ statistic that was not asked for is NaN. A scalar has its value as norm, mean, m
 
 TENSOR_KINDS = ("actv", "actv_grad", "grad", "exp_avg", "exp_avg_sq", "param")
 KINDS = (
-    *("actv", "loss", "actv_grad", "grad", "grad_norm", "clip", "loss_scale", "lr"),
+    *("actv", "loss", "actv_grad", "grad", "grad_norm", "clip", "loss_scale", "lr", "setting"),
     *("exp_avg", "exp_avg_sq", "ratio", "param", "skipped", "seconds"),
 )
 """In the order in which a step makes them: what comes first may be the cause of what follows."""
+
+SETTING, SETTING_EVERY = "setting", 16
+"""What an optimizer or a clipping was set to. It is written when it is another one than before, and
+every so many steps, since a training has many settings and changes few."""
+DECIDING = frozenset({"lr", SETTING, "clip", "loss_scale", "skipped"})
+"""What a script decides, and no result."""
 
 LEAST_UPDATE = 2.0**-24
 """Of its weight: half the spacing of float32. A smaller update changes some elements by their last

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
-from msprobe_core.format.series import LEAST_UPDATE, STATISTICS, TrendTarget
+from msprobe_core.format.series import DECIDING, LEAST_UPDATE, STATISTICS, TrendTarget
 from msprobe_core.monitor.own_past import (
     NEW_LEVEL,
     RECENT,
@@ -34,6 +34,9 @@ from msprobe_core.monitor.own_past import (
     Places,
 )
 from msprobe_core.monitor.presence import Presence
+from msprobe_core.monitor.rate_changes import RateChanges
+from msprobe_core.monitor.slow_changes import AVERAGES, SlowChanges
+from msprobe_core.monitor.standing_still import STILL, StandingStill
 
 QUIET = 8
 _NOISE_FACTOR, _LONE_FACTOR = 8.0, 5.0
@@ -62,10 +65,8 @@ loss of then. Where most are learnt, that is a hundred times the usual, and no f
 _CROSSING = 30.0
 """Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
 with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""
-_DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
-_SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
-_AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
-"""Means over many steps go one way for long by what they are: their gradients say what drifts."""
+_DRIFT_EVERY = 16
+_SILENT = DECIDING | {"seconds"}
 _SIGNED = frozenset({"actv_grad", "grad", "exp_avg"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
@@ -81,11 +82,11 @@ class AlertWatch:
     def __init__(self) -> None:
         self._targets: list[TrendTarget] = []
         self._order: Places = np.zeros(0, np.intp)
-        self._watched = self._drifts = self._dies = np.zeros(0, bool)
+        self._watched = self._dies = np.zeros(0, bool)
         self._averaged = self._swings = self._signed = np.zeros(0, bool)
         self._hard = -NEW_LEVEL  # when one hard sample was last seen
         self._factor: Floats = np.zeros(0)
-        self._is_loss = self._is_update = np.zeros(0, bool)
+        self._is_loss = self._is_update = self._is_skip = np.zeros(0, bool)
         self._has_been_negative = np.zeros(0, bool)
         """Losses that pass through zero, or fall away from it: their size tells neither."""
         self._begun: Floats = np.zeros(0)
@@ -95,12 +96,13 @@ class AlertWatch:
         self._split: list[Places] = [np.zeros(0, np.intp) for _ in _SPLIT]
         self._zeros: Places = np.zeros(0, np.intp)
         self._presence = Presence()
-        self._drifting: set[int] = set()
         self._told: dict[str, int] = {}
         self._levels: dict[str, int] = {}  # those of them that have a new level since
         self._count = 0
         self._last: dict[str, int] = {}
-        self._rates: dict[int, float] = {}  # by column, 0 before the first
+        self._rates, self._still = RateChanges(), StandingStill()
+        self._untaught = np.zeros(0, bool)
+        self._slow = SlowChanges(self._past)
 
     def step(
         self, step: int, new: Sequence[TrendTarget], table: NDArray[np.float32]
@@ -114,8 +116,10 @@ class AlertWatch:
             octaves = np.log2(values)
         self._past.renew(self._count, self._kinds)
         self._common.renew(self._count, ())
+        rate = self._rates.look(table[STATISTICS.index("mean")].astype(np.float64))
         found = self._fired(values, octaves, there, size)
-        alerts = self._grouped(step, found, self._rate_change(table))
+        alerts = self._grouped(step, found, rate)
+        alerts += self._stands_still(step, values, table)
         alerts += self._drift(step)
         self._count += 1
         return alerts
@@ -158,6 +162,10 @@ class AlertWatch:
         if (learnt & (leaps.off > _LEAST_JUMP)).any():
             self._hard = self._count
         high &= ~learnt
+        # A copy of another network leaves its past by what that one has learnt since the last copy,
+        # which is most of it the first time.
+        copied = (leaps.off <= _BATCH_JUMP) | (self._past.seen < WINDOW)
+        high &= ~(self._untaught & copied)
         self._note_levels(leaps)
         raised, fell = self._follows_a_hard_sample(leaps)
         # What falls in the first steps is being learnt: it has no past to vanish from.
@@ -168,12 +176,20 @@ class AlertWatch:
         zero = there & (values == 0)
         self._zeros = np.where(zero, self._zeros + 1, np.where(there, 0, self._zeros))
         mortal = zero & self._dies & (self._past.seen >= RECENT)
+        scheduled = self._is_update & self._rates.explains(leaps.moved)
         kinds = (
             ("not finite", there & ~np.isfinite(values)),
-            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | raised)),
-            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~fell),
+            (
+                "jump",
+                (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP)))
+                & ~(young | raised | scheduled),
+            ),
+            (
+                "vanishes",
+                (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~(fell | scheduled),
+            ),
             ("dead", mortal & (self._zeros == _ZERO_STEPS)),
-            ("missing", self._presence.missing(there) & self._watched),
+            ("missing", self._missing(there, size)),
         )
         if not any(mask.any() for _, mask in kinds):
             return {}
@@ -183,6 +199,13 @@ class AlertWatch:
             for kind, mask in (("vanishes", falling), *reversed(kinds))
             for i in np.flatnonzero(mask)
         }
+
+    def _missing(self, there: Mask, size: Floats) -> Mask:
+        """Who is missing; a step that was skipped has no gradients for a reason, and pauses all."""
+        if (self._is_skip[: len(size)] & (size > 0)).any():
+            return np.zeros(len(there), dtype=bool)
+        missed: Mask = self._presence.missing(there) & self._watched
+        return missed
 
     def _is_learnt(self, octaves: Floats) -> Mask:
         """Losses that are small beside those of the first steps."""
@@ -291,41 +314,25 @@ class AlertWatch:
             return []
         if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
-        seen = self._past.seen
-        columns = np.flatnonzero((seen >= 2 * WINDOW) & self._drifts & ~self._has_been_negative)
-        if not len(columns):
-            return []
-        rows = (seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
-        ordered, whole = self._past.window[rows, columns], self._past.whole_window[rows, columns]
-        rising = (np.diff(ordered, axis=0) > 0).mean(0)
-        grown = np.minimum(_growth(ordered), _growth(whole))
-        mask = (grown > _DRIFT_OCTAVES) & (rising > _DRIFT_SHARE)
-        found = [i for i in np.flatnonzero(mask).tolist() if not self._is_told(int(columns[i]))]
-        if not found:
-            return []
-        lead = max(found, key=lambda i: grown[i])
-        self._drifting |= {int(columns[i]) for i in found}
-        target = self._targets[int(columns[lead])].key
-        others = [self._targets[int(columns[i])].key for i in found if i != lead][:_MOST_NAMED]
-        return [Alert(step, "drift", target, 2.0 ** float(grown[lead]), len(found), others)]
+        return self._slow.look(step, self._has_been_negative, self._is_told)
+
+    def _stands_still(self, step: int, values: Floats, table: NDArray[np.float32]) -> list[Alert]:
+        """Said unless what was told before is why: gradients of 0 make updates of 0."""
+        measured: Mask = table[STATISTICS.index("size")] > 0
+        norms = table[STATISTICS.index("norm")].astype(np.float64)
+        moves = np.where(self._is_update[: len(norms)], values, norms)
+        column = self._still.look(moves, measured)
+        told = bool(self._slow.fading) or any(
+            self._count - last <= STILL + QUIET for last in self._last.values()
+        )
+        return [] if column is None or told else [Alert(step, "still", self._targets[column].key)]
 
     def _is_told(self, column: int) -> bool:
         name = self._targets[column].name
-        return column in self._drifting or any(
+        return column in self._slow.drifting or any(
             self._count - count <= 2 * WINDOW and _is_related(name, told)
             for told, count in self._told.items()
         )
-
-    def _rate_change(self, table: NDArray[np.float32]) -> float | None:
-        """By how many times a learning rate changed since the last step, the largest of them."""
-        changes: list[float] = []
-        means = table[STATISTICS.index("mean")]
-        for column, before in self._rates.items():
-            now = float(means[column]) if column < len(means) else before
-            if before and now > 0 and abs(np.log2(now / before)) > 1:
-                changes.append(now / before)
-            self._rates[column] = now
-        return max(changes, key=lambda change: abs(np.log2(change)), default=None)
 
     def _grow(self, new: Sequence[TrendTarget]) -> None:
         self._targets += new
@@ -333,29 +340,28 @@ class AlertWatch:
         ranked = sorted(range(len(self._targets)), key=lambda i: self._targets[i].order)
         self._order = np.argsort(np.asarray(ranked, dtype=np.intp))
         self._watched = np.asarray([t.kind not in _SILENT for t in self._targets])
-        self._drifts = np.asarray([t.kind not in _AVERAGES for t in self._targets])
+        self._slow.grow(self._targets)
         self._dies = np.asarray([t.kind not in _AT_TIMES_ZERO for t in self._targets])
         self._past.grow(more)
         self._presence.grow(more)
         self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
         self._has_been_negative = np.concatenate([self._has_been_negative, np.zeros(more, bool)])
         kinds = np.asarray([t.kind for t in self._targets])
-        for column in np.flatnonzero(kinds == "lr").tolist():
-            self._rates.setdefault(column, 0.0)
+        self._rates.grow(self._targets)
+        self._still.grow(self._targets)
+        taught = {t.name for t in self._targets if t.kind == "actv_grad"}
+        self._untaught = np.asarray(
+            [bool(taught) and t.kind == "actv" and t.name not in taught for t in self._targets]
+        )
         self._is_loss, self._is_update = kinds == "loss", kinds == "ratio"
+        self._is_skip = kinds == "skipped"
         self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
         self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
-        self._averaged = np.isin(kinds, sorted(_AVERAGES))
+        self._averaged = np.isin(kinds, sorted(AVERAGES))
         self._swings = np.isin(kinds, sorted(frozenset().union(*_SPLIT)))
         self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]
-
-
-def _growth(window: Floats) -> Floats:
-    """From the median of a window's first steps to that of its last ones."""
-    growth: Floats = np.median(window[-RECENT:], 0) - np.median(window[:RECENT], 0)
-    return growth
 
 
 def _is_related(name: str, other: str) -> bool:

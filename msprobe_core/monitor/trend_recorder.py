@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,14 +126,17 @@ class Recorder:
             self._found.put(alert)
             say(f"trends: {sentence(alert)}; {question(alert)}")
         if alerts and self._flight:
-            self._write_flight(values.step)
+            self._write_flight(values.step, alerts)
 
-    def _write_flight(self, step: int) -> None:
+    def _write_flight(self, step: int, alerts: Sequence[Alert]) -> None:
+        """What was kept until an alert, and the alert itself: the small run says what it is of."""
         run = self._run / f"flight-{step}"
         write_run(run, {**self._facts, "flight": step})
         writer = SeriesWriter(run, self._rank)
         writer.add_targets(self._held)
         for number, measured in self._flight:
             writer.write(number, np.asarray(measured.table))
+        for alert in alerts:
+            writer.write_alert(replace(alert, rank=self._rank).facts())
         writer.close()
         self._flight.clear()

@@ -10,7 +10,9 @@ from builder.claim import Claim
 from builder.results.records import Count
 
 Key = tuple[str, str]
-AlertKind = Literal["jump", "vanishes", "not finite", "dead", "missing", "drift", "disagree"]
+AlertKind = Literal[
+    "jump", "vanishes", "not finite", "dead", "missing", "drift", "fades", "still", "disagree"
+]
 
 
 class TrendEntry(msgspec.Struct, frozen=True):
@@ -108,7 +110,9 @@ class TrendLines(msgspec.Struct, frozen=True):
 
 
 class TrendAlert(msgspec.Struct, frozen=True):
-    """An alert; `question` and `sentence` say it in English, the codes in any language."""
+    """An alert, one a cause; `again` are later steps of it, `every` their distance where that is
+    always the same.
+    """
 
     step: int
     kind: AlertKind
@@ -119,6 +123,8 @@ class TrendAlert(msgspec.Struct, frozen=True):
     ranks: list[int]
     lr: float | None
     rank: int
+    again: list[int]
+    every: int | None
 
 
 class TrendAlerts(msgspec.Struct, frozen=True):
@@ -127,18 +133,22 @@ class TrendAlerts(msgspec.Struct, frozen=True):
     alerts: list[TrendAlert]
 
 
-class LearningRates(msgspec.Struct, frozen=True):
-    """The learning rates of both runs at the first step at which they differ."""
+class TrendDecision(msgspec.Struct, frozen=True):
+    """What a script has decided otherwise in a step; null in a run that has no such setting, clips
+    nothing or skips nothing.
+    """
 
     step: int
-    own: float
-    other: float
+    target: Key
+    own: float | None
+    other: float | None
 
 
 class TrendParting(msgspec.Struct, frozen=True):
     """Where two runs part; `weight` explains the target, and is `factor` times the other run's.
 
-    `rates` are learning rates that differ in that step or have done so before. `rank` is the
+    `missing` is the run that does not measure the target from then on, `decided` what a script has
+    set otherwise, which `others` follow from. `rank` is the
     one on which they part, where the runs were compared rank by rank; `claim` is what may be said.
     """
 
@@ -152,7 +162,8 @@ class TrendParting(msgspec.Struct, frozen=True):
     steps: Count
     weight: Key | None
     factor: float | None
-    rates: LearningRates | None
+    missing: Literal["ours", "theirs"] | None
+    decided: TrendDecision | None
     rank: int | None
     claim: Claim
 

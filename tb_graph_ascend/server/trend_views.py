@@ -19,14 +19,15 @@ from builder.series.heat import DRAWN
 from builder.series.next_dump import checkpoint_before, dump_configuration
 from builder.series.parting import octaves_apart
 from builder.series.run import Key, TrendRun
+from msprobe_core.format.series import SETTING
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
 from tb_graph_ascend.server.trend_messages import (
-    LearningRates,
     RankValue,
     TrendAlert,
     TrendCell,
     TrendComparison,
+    TrendDecision,
     TrendEntry,
     TrendKind,
     TrendLine,
@@ -100,7 +101,7 @@ def summary(run: TrendRun, token: str, path: str) -> TrendSummary:
         last=int(steps[-1]) if len(steps) else 0,
         ranks=list(run.ranks),
         kinds=[TrendKind(kind, count) for kind, count in counts.items() if kind in DRAWN],
-        scalars=[target.key for target in run.targets if target.kind not in DRAWN],
+        scalars=[target.key for target in run.targets if target.kind not in DRAWN | {SETTING}],
         opened=_first_open([t.name for t in run.targets if t.kind in DRAWN]),
     )
 
@@ -152,7 +153,8 @@ def parting(run: TrendRun, other: TrendRun) -> TrendParting:
         found.steps,
         found.weight,
         found.factor,
-        LearningRates(**asdict(found.rates)) if found.rates is not None else None,
+        found.missing,
+        TrendDecision(**asdict(found.decided)) if found.decided is not None else None,
         compared.rank,
         compared.claim,
     )

@@ -3,7 +3,8 @@
 Outputs of a recomputation are not measured again (their gradients come from it). Evaluation is not
 measured, nor what runs without gradients: such passes are made between steps, in any mode, and are
 none of the training's. A tensor that a container hands up unchanged is measured once, by the
-innermost module.
+innermost module; of those that were chosen whatever else is followed, so that a run with further
+modules has all series of one without.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class ActivationWatch:
         self, model: nn.Module, prefix: str, owner: StepOwner, settings: Settings, lanes: Lanes
     ) -> None:
         self._owner, self._settings, self._lanes = owner, settings, lanes
-        self._seen: tuple[weakref.ref[torch.Tensor], int] | None = None
+        self._seen: dict[bool, tuple[weakref.ref[torch.Tensor], int]] = {}  # by a chosen module?
         self._losses: list[torch.Tensor] = []
         self._adds_up = False
         self._gradients: dict[tuple[int, str], _Hooked] = {}
@@ -100,7 +101,7 @@ class ActivationWatch:
         hooked, self._gradients = self._gradients, {}
         for _, handle in hooked.values():
             handle.remove()
-        self._seen = None
+        self._seen = {}
 
     def _of_training(self, function: Callable[..., None]) -> Callable[..., None]:
         """The function, called only within a pass that may make gradients: inside of one a
@@ -139,10 +140,10 @@ class ActivationWatch:
         if lane is None:
             return
         for suffix, tensor in tensors_of(output):
-            if self._is_seen(tensor):
+            if self._is_seen(tensor, chosen):
                 continue
             # Not the tensor itself: logits are let go of before the backward pass begins.
-            self._seen = weakref.ref(tensor), _version_of(tensor)
+            self._seen[chosen] = weakref.ref(tensor), _version_of(tensor)
             if not recomputed and self._is_due("actv"):
                 lane.put("actv", name + suffix, tensor)
             if tensor.requires_grad and self._is_due("actv_grad"):
@@ -156,11 +157,11 @@ class ActivationWatch:
             hooked = weakref.ref(tensor), tensor.register_hook(take)
             self._gradients[id(tensor), name] = hooked
 
-    def _is_seen(self, tensor: torch.Tensor) -> bool:
-        return (
-            self._seen is not None
-            and tensor is self._seen[0]()
-            and _version_of(tensor) == self._seen[1]
+    def _is_seen(self, tensor: torch.Tensor, chosen: bool) -> bool:
+        found = (self._seen.get(by) for by in ((True,) if chosen else (True, False)))
+        return any(
+            seen is not None and tensor is seen[0]() and _version_of(tensor) == seen[1]
+            for seen in found
         )
 
     def _grad(self, lane: Lane, name: str, gradient: torch.Tensor) -> None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import nn
 
+from msprobe_core.format.series import SETTING
 from msprobe_core.monitor.omissions import Omissions
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.report import say
@@ -33,6 +35,7 @@ from msprobe_core.torch.monitor.rank_joining import Joined, RankJoining
 from msprobe_core.torch.monitor.rank_post import RankPost
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.monitor.step_gradients import GradientsTold
+from msprobe_core.torch.monitor.told_settings import ToldSettings
 from msprobe_core.torch.record.entries import untraced
 
 Model = nn.Module | Sequence[nn.Module]
@@ -61,6 +64,7 @@ class Collector(StepListener, ClipListener):
         self._omissions = Omissions()
         held = Lane(settings, self._left_out) if settings.keep else None
         self._lanes = Lanes(Lane(settings, self._left_out), held)
+        self._told = ToldSettings(partial(self._lanes.main.put_value, SETTING))
         self._parameters = ParameterWatch(parts, settings, self._lanes.main)
         self._joining = RankJoining(post) if self._parameters.has_others else None
         self._optimizers: list[Optimizer] = []
@@ -126,7 +130,7 @@ class Collector(StepListener, ClipListener):
 
     def step(self, loss: object = None, **scalars: float) -> None:
         """Finish the step; one in which no optimizer stepped was skipped."""
-        self.guarded(self._told)(loss, scalars)
+        self.guarded(self._ended_by_user)(loss, scalars)
 
     def close(self) -> None:
         """Finish what is open and take all hooks off."""
@@ -173,7 +177,7 @@ class Collector(StepListener, ClipListener):
     def _left_out(self, what: str, reason: str) -> None:
         self._omissions.note(self.step_number, what, reason)
 
-    def _told(self, loss: object, scalars: dict[str, float]) -> None:
+    def _ended_by_user(self, loss: object, scalars: dict[str, float]) -> None:
         self.guarded(self._put_scalars)(loss, scalars)
         self._finish(clean=True)
 
@@ -199,6 +203,7 @@ class Collector(StepListener, ClipListener):
 
     def _note_clipped(self, clip: Clip) -> None:
         if self._clipped:
+            self._told.clip(clip, self.step_number)
             self._parameters.measure_factor(self._clipped, clip, self.step_number)
             self._clipped = []
 
@@ -226,9 +231,10 @@ class Collector(StepListener, ClipListener):
 
     def _put_rates(self, number: int) -> None:
         for index, group in enumerate(self._optimizers[number].param_groups):
+            name = f"group{index}" if number == 0 else f"optimizer{number}.group{index}"
             if "lr" in group:
-                name = f"group{index}" if number == 0 else f"optimizer{number}.group{index}"
                 self._lanes.main.put_value("lr", name, float(group["lr"]))
+            self.guarded(self._told.group)(name, group, self.step_number)
 
     def _expect_updates(self) -> None:
         """Remember weights once a step, before the first of its optimizers changes any."""
@@ -267,6 +273,7 @@ class Collector(StepListener, ClipListener):
         self.guarded(main.put_value)("seconds", "seconds", now - self._began)
         self._began = now
         self._stepped, self._expects = set(), False
+        self._told.end_step()
         reserved, own = main.read()
         waiting = held.read()[1] if held is not None else None
 

@@ -108,9 +108,15 @@ class ParameterWatch:
                 self._measure(row, {n: one for n, one in found.items() if one is not None})
 
     def measure_ratios(self, step: int) -> None:
-        """Measure how far the update went; to be read with the rest."""
-        if self._ratios is not None and self._settings.is_due("ratio", step):
+        """Measure how far the update went, and no more than that of one step; to be read with the
+        rest.
+        """
+        if self._ratios is None:
+            return
+        if self._settings.is_due("ratio", step):
             self._moved = self._ratios.measure()
+        elif self._settings.is_due("ratio", step + 1):
+            self._ratios.remember()
 
     def collect(
         self, reserved: Rows, step: int, complete: Callable[[Joined, GradientsTold], None]

@@ -18,6 +18,10 @@ class UpdateRatios:
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
         self._parameters = list(parameters)
+        self.remember()
+
+    def remember(self) -> None:
+        """Take what the next step begins with."""
         self._before = [_sample(each).clone() for each in self._parameters]
 
     def measure(self) -> torch.Tensor:

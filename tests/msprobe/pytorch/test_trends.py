@@ -80,7 +80,7 @@ def test_every_number_is_that_of_the_tensors(tmp_path: Path, micro: int) -> None
 
         train(net, optimizer, batches(12), after, micro)
     run = TrendRun(tmp_path)
-    own = {"seconds", "lr", "grad_norm"}
+    own = {"seconds", "lr", "grad_norm", "setting"}
     assert {t.key for t in run.targets if t.kind not in own} == set(oracle.found)
     for key, wanted in oracle.found.items():
         steps, found = run.line(key)
@@ -393,6 +393,7 @@ def test_an_alert_writes_what_led_up_to_it(tmp_path: Path) -> None:
     assert not run.ranks_of(("actv", "layers.1.fc1"))
     flight = TrendRun(tmp_path / "flight-15")
     assert flight.line(("actv", "layers.1.fc1"))[0].tolist() == [11, 12, 13, 14, 15]
+    assert [(a.step, a.target) for a in flight.alerts()] == [(15, ("loss", "loss"))]
 
 
 def test_an_alert_records_the_next_step_whole(tmp_path: Path) -> None:

@@ -154,9 +154,7 @@ def test_scalars_and_alerts(client: FlaskClient) -> None:
     (loss,) = get(client, place + "/scalars", points=10)["lines"]
     assert (loss["name"], loss["high"]) == ("loss", [3.0] * 10)
     alerts = get(client, place + "/alerts")["alerts"]
-    assert [(a["step"], a["rank"], a["target"][1]) for a in alerts] == [
-        (350, rank, NAMES[1]) for rank in range(3)
-    ]
+    assert [(a["step"], a["ranks"], a["target"][1]) for a in alerts] == [(350, [0, 1, 2], NAMES[1])]
 
 
 def test_a_cell_leads_to_a_dump(client: FlaskClient) -> None:

@@ -2644,12 +2644,13 @@ export interface components {
         };
         /**
          * TrendAlert
-         * @description An alert; `question` and `sentence` say it in English, the codes in any language.
+         * @description An alert, one a cause; `again` are later steps of it, `every` their distance where that is
+         *         always the same.
          */
         TrendAlert: {
             step: number;
             /** @enum {unknown} */
-            kind: "dead" | "disagree" | "drift" | "jump" | "missing" | "not finite" | "vanishes";
+            kind: "dead" | "disagree" | "drift" | "fades" | "jump" | "missing" | "not finite" | "still" | "vanishes";
             target: [
                 string,
                 string
@@ -2663,6 +2664,8 @@ export interface components {
             ranks: number[];
             lr: number | null;
             rank: number;
+            again: number[];
+            every: number | null;
         };
         /**
          * TrendCell
@@ -2760,7 +2763,8 @@ export interface components {
          * TrendParting
          * @description Where two runs part; `weight` explains the target, and is `factor` times the other run's.
          *
-         *         `rates` are learning rates that differ in that step or have done so before. `rank` is the
+         *         `missing` is the run that does not measure the target from then on, `decided` what a script has
+         *         set otherwise, which `others` follow from. `rank` is the
          *         one on which they part, where the runs were compared rank by rank; `claim` is what may be said.
          */
         TrendParting: {
@@ -2784,18 +2788,24 @@ export interface components {
                 string
             ] | null;
             factor: number | null;
-            rates: components["schemas"]["LearningRates"] | null;
+            missing: ("ours" | "theirs") | null;
+            decided: components["schemas"]["TrendDecision"] | null;
             rank: number | null;
             claim: components["schemas"]["Claim"];
         };
         /**
-         * LearningRates
-         * @description The learning rates of both runs at the first step at which they differ.
+         * TrendDecision
+         * @description What a script has decided otherwise in a step; null in a run that has no such setting, clips
+         *         nothing or skips nothing.
          */
-        LearningRates: {
+        TrendDecision: {
             step: number;
-            own: number;
-            other: number;
+            target: [
+                string,
+                string
+            ];
+            own: number | null;
+            other: number | null;
         };
         /**
          * TrendSummary
@@ -3086,7 +3096,7 @@ export type TrendLines = components['schemas']['TrendLines'];
 export type TrendList = components['schemas']['TrendList'];
 export type TrendEntry = components['schemas']['TrendEntry'];
 export type TrendParting = components['schemas']['TrendParting'];
-export type LearningRates = components['schemas']['LearningRates'];
+export type TrendDecision = components['schemas']['TrendDecision'];
 export type TrendSummary = components['schemas']['TrendSummary'];
 export type TrendKind = components['schemas']['TrendKind'];
 export type TrendTiles = components['schemas']['TrendTiles'];

@@ -96,6 +96,7 @@ export const claimEn = {
     set_aside: "{{count}} values of merged ranks that could not be put together",
     only_points: "{{count}} numbers that one run alone measured",
     only_series: "{{count}} series of one run alone",
+    unset_series: "{{count}} series that one run was not set to record",
     only_steps: "{{count}} steps of one run alone",
     mapped: "{{count}} pairs made by hand since",
     on_purpose: "{{count}} values that hold infinity or NaN on purpose: masks, what is made of them, memory that is filled later",
@@ -108,4 +109,4 @@ export const claimEn = {
 };
 
 /** Gaps and differences of which the first is named. */
-export const CLAIM_NAMED = new Set<string>(["amplified", "apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_share", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "untold"]);
+export const CLAIM_NAMED = new Set<string>(["amplified", "apart", "contradicted", "ends", "ends_close", "failed", "files", "helpers", "left_out", "lone_ranks", "no_statistics", "null_statistics", "one_share", "one_sided", "one_sided_nodes", "only_in", "only_rank", "only_series", "other_numbers", "parameters", "rated", "rated_rows", "some_statistics", "surplus", "unchecked_step", "unset_series", "untold"]);

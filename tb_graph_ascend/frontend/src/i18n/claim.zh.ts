@@ -96,6 +96,7 @@ export const claimZh = {
     set_aside: "{{count}} 个无法合并的多卡值",
     only_points: "{{count}} 个仅一侧测得的数值",
     only_series: "{{count}} 个仅在一侧的序列",
+    unset_series: "{{count}} 个其中一次运行未设置采集的序列",
     only_steps: "{{count}} 个仅在一侧的步",
     mapped: "{{count}} 个此后手动映射的对",
     on_purpose: "{{count}} 个有意含无穷或 NaN 的值（掩码及其结果、稍后才填充的内存）",

@@ -15,6 +15,10 @@ export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
   const { step, open, set } = useTrends();
   const go = (at: number, [kind, name]: TrendAlert["target"]): void =>
     set({ step: at, chosen: [seriesOf(kind, name)], ...(DRAWN.has(kind) ? { kind, open: openTo(open ?? [], name) } : {}) });
+  const recurrence = ({ again, every }: TrendAlert): string => {
+    if (every !== null) return ` (${t("trends.every", { every, times: again.length + 1 })})`;
+    return again.length > 0 ? ` (${t("trends.again", { steps: again.join(", ") })})` : "";
+  };
   return (
     <section aria-label={t("trends.alerts")}>
       <h2>{t("trends.alerts")}</h2>
@@ -29,6 +33,7 @@ export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
                 factor: alert.factor ?? 0,
                 ranks: alert.ranks.join(", "),
               })}
+              {recurrence(alert)}
             </button>
             {alert.count > 1 && (
               <OtherSeries

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { trendPartingQuery } from "../../api/trends";
+import type { TrendDecision } from "../../api/messages";
 import { APART } from "../../graph/octaves";
 import { claimEvidence, claimGaps, claimHeadline } from "../../i18n/claim";
 import { openTo, seriesOf, useTrends } from "../../state/trends";
@@ -33,15 +34,26 @@ export function Parting({ run, other }: { run: string; other: string }) {
   // What a weight explains leads to the weight.
   const [kind, name] = weight ?? target;
   const what = weight === null ? named(target) : t("trends.parting.weight", { weight: named(weight), factor, target: named(target) });
+  const { missing, decided } = data;
   const facts = { step, target: what, count: data.count - (weight === null ? 1 : 2), band };
   const go = ([of, at]: readonly [string, string]): void => set({ step, kind: of, chosen: [seriesOf(of, at)], open: openTo(open ?? [], at) });
+  function sentence(): string {
+    if (decided) return decision(decided);
+    if (missing) return t(missing === "ours" ? "trends.parting.missingHere" : "trends.parting.missingThere", facts);
+    return band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts);
+  }
+  function decision({ target: [of], own, other: theirs }: TrendDecision): string {
+    if (own !== null && theirs !== null) return t("trends.parting.decided", { ...facts, own, other: theirs });
+    const side = own === null ? "there" : "here";
+    const what = of === "skipped" || of === "clip" ? of : "set";
+    return t(`trends.parting.alone.${side}.${what}`, facts);
+  }
   return (
     <div className="trend-parting" role="status">
       <button type="button" className="link" onClick={() => go([kind, name])}>
-        {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
+        {sentence()}
       </button>
       {rank !== null && <span>{` ${t("trends.parting.onRank", { rank })}`}</span>}
-      {data.rates && <span>{` ${t("trends.parting.rates", { ...data.rates })}`}</span>}
       {data.others.length > 0 && <OtherSeries label={t("trends.parting.others")} count={data.count - 1} others={data.others} go={go} />}
     </div>
   );
