@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +34,18 @@ def record(tool: Tool, fault: faults.Fault, script: str, folder: Path) -> float:
     `folder` receives the record; results and seconds lie beside it. RunError if a rank fails.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    source = folder.parent / "programs" / script
+    source = folder.parent.resolve() / "programs" / script
     source.parent.mkdir(exist_ok=True)
     text = (fault.folder / script).read_text(encoding="utf-8")
     source.write_text(faults.without_markers(text), encoding="utf-8")
-    words = ["faultbench.record", tool.name, str(source), str(folder), "--steps", str(fault.steps)]
+    words = [
+        "faultbench.record",
+        tool.name,
+        str(source),
+        str(folder.resolve()),
+        "--steps",
+        str(fault.steps),
+    ]
     port = str(_free_port())
     ranks = [
         _start(
@@ -77,8 +85,11 @@ def _start(tool: Tool, words: list[str], more: dict[str, str]) -> subprocess.Pop
         "MASTER_ADDR": "127.0.0.1",
         **more,
     }
+    # A neutral folder: the working directory is the first place of imports, and might hold a package
+    # of the tool's name.
     return subprocess.Popen(
         [tool.python, "-W", "ignore", "-m", *words],
+        cwd=tempfile.gettempdir(),
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(slots=True)
@@ -23,6 +24,8 @@ class Program:
 
     def steps(self) -> Iterator[Callable[[], Any]]:
         """Each step as a function without arguments; call it once before taking the next."""
+        import torch  # not above: adapters name this class, and answers need no torch
+
         for number in range(self.count):
 
             def step(number: int = number) -> Any:
