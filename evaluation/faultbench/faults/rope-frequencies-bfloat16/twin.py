@@ -100,7 +100,8 @@ def build():
     model = Model().to(torch.bfloat16)
     with torch.no_grad():
         for layer in model.layers:
-            layer.attention.q_proj.weight.mul_(8)
+            for matrix in layer.attention.parameters():
+                matrix.mul_(4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
     return model, optimizer
 
