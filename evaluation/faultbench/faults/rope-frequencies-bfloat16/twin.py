@@ -14,7 +14,8 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(WIDTH) + 0.1 * torch.randn(WIDTH))
 
     def forward(self, x):
-        return F.rms_norm(x, (WIDTH,), self.weight, 1e-6)
+        mean_square = x.pow(2).mean(-1, keepdim=True)
+        return x * torch.rsqrt(mean_square + 1e-6) * self.weight
 
 
 class Rotary(nn.Module):
@@ -24,7 +25,7 @@ class Rotary(nn.Module):
         self.frequencies = frequencies
 
     def forward(self, positions):
-        angles = positions[:, None].float() * self.frequencies
+        angles = torch.outer(positions.float(), self.frequencies)
         angles = torch.cat([angles, angles], dim=-1)
         return angles.cos().bfloat16(), angles.sin().bfloat16()
 
