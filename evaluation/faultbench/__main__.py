@@ -29,6 +29,7 @@ def _run(options: argparse.Namespace) -> int:
         raise fault.FaultError(f"adapters/{name}.py: no such adapter; name one with --tool")
     tool = Tool(name, options.python, options.timeout)
     out = Path(options.out or f"faultbench-{name}.jsonl")
+    out.parent.mkdir(parents=True, exist_ok=True)
     results, begun = [], time.monotonic()
     with out.open("w", encoding="utf-8") as file:
         for identifier in options.id or fault.ids(options.set):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import tomllib
 
 HERE = Path(__file__).parent
 FAULTS = HERE / "faults"
@@ -14,9 +15,9 @@ SETS = HERE / "sets"
 
 Script = Literal["right.py", "wrong.py", "twin.py"]
 LAYERS = (
-    "data", "activations", "norms", "attention", "losses", "optimizers", "mixed precision", "casts",
-    "initial values", "dropout", "convolution", "recurrent", "experts", "quantisation", "generation",
-    "accumulation", "backward", "kernels", "data parallel", "tensor parallel",
+    "data", "activations", "norms", "attention", "losses", "optimizers", "mixed precision",
+    "casts", "initial values", "dropout", "convolution", "recurrent", "experts", "quantisation",
+    "generation", "accumulation", "backward", "kernels", "data parallel", "tensor parallel",
 )  # fmt: skip
 AREAS = ("data", "forward", "loss", "backward", "update", "communication", "generation")
 FORMATS = ("float32", "bfloat16", "float16", "int8")
@@ -142,7 +143,7 @@ def _problems(fault: Fault, told: dict[str, Any]) -> Iterator[str]:
     if fault.id != fault.folder.name:
         yield f"id is {fault.id!r}; it must be the name of the folder"
     if not any(answer.lines for answer in fault.answers):
-        yield "no answer's marker stands in right.py or wrong.py as '# @MARKER' at the end of a line"
+        yield "no answer has a marker: '# @MARKER' at the end of a line of right.py or wrong.py"
     for answer, words in zip(fault.answers, told["answers"]):
         if words.get("marker") and not answer.lines:
             yield f"the marker {words['marker']!r} stands in neither right.py nor wrong.py"

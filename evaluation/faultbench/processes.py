@@ -1,18 +1,21 @@
-"""Programs and tools in processes of their own: ranks side by side, a limit in seconds, what they wrote."""
+"""Programs and tools in processes of their own: ranks side by side, a limit in seconds."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from faultbench import fault as faults
+from faultbench.forked import Forked, here
 
 
 class RunError(RuntimeError):
@@ -76,42 +79,67 @@ def bytes_in(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def _start(tool: Tool, words: list[str], more: dict[str, str]) -> subprocess.Popen[str]:
-    places = [str(faults.HERE.parent), os.environ.get("PYTHONPATH", "")]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, places)),
-        "OMP_NUM_THREADS": "1",
-        "MASTER_ADDR": "127.0.0.1",
-        **more,
-    }
-    # A neutral folder: the working directory is the first place of imports, and might hold a package
-    # of the tool's name.
-    return subprocess.Popen(
-        [tool.python, "-W", "ignore", "-m", *words],
-        cwd=tempfile.gettempdir(),
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+class _Started:
+    """A new interpreter, with the face of a forked child."""
+
+    def __init__(self, python: str, words: list[str], environment: dict[str, str]) -> None:
+        # A neutral folder: the working directory is the first place of imports, and might hold a
+        # package of the tool's name.
+        self._process = subprocess.Popen(
+            [python, "-W", "ignore", "-m", *words],
+            cwd=tempfile.gettempdir(),
+            env={**os.environ, "PYTHONPATH": str(faults.HERE.parent), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._printed = ("", "")
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode
+
+    def wait(self, limit: float) -> bool:
+        try:
+            self._printed = self._process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def printed(self) -> tuple[str, str]:
+        return self._printed
 
 
-def _wait(processes: list[subprocess.Popen[str]], limit: float, what: str) -> str:
+def _start(tool: Tool, words: list[str], more: dict[str, str]) -> Forked | _Started:
+    environment = {"OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1", **more}
+    if not here(tool.python):
+        return _Started(tool.python, words, environment)
+    os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported
+    importlib.import_module("torch")
+    return Forked(importlib.import_module(words[0]).main, words, environment)
+
+
+def _wait(processes: Sequence[Forked | _Started], limit: float, what: str) -> str:
     """The standard output of the first process, once all have ended well."""
     ended = time.monotonic() + limit
     printed = []
     try:
         for process in processes:
-            output, errors = process.communicate(timeout=max(0.1, ended - time.monotonic()))
+            if not process.wait(max(0.1, ended - time.monotonic())):
+                raise RunError(f"{what}: longer than {limit:g} s; --timeout allows more")
+            output, errors = process.printed()
             if process.returncode:
                 last = "\n".join(errors.splitlines()[-12:])
                 raise RunError(f"{what}: exit code {process.returncode}\n{last}")
             printed.append(output)
-    except subprocess.TimeoutExpired as error:
-        raise RunError(f"{what}: longer than {limit:g} s; --timeout allows more") from error
     finally:
         for process in processes:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+            process.kill()
     return printed[0]
 
 

@@ -28,7 +28,7 @@ class Program:
 
         for number in range(self.count):
 
-            def step(number: int = number) -> Any:
+            def step(number: int = number) -> object:
                 result = self.run(number)
                 self.results.append(torch.as_tensor(result).detach().clone())
                 return result
@@ -37,7 +37,7 @@ class Program:
 
 
 def load(path: Path, steps: int) -> Program:
-    """Import a script under the name of its file and build it: `build()`, then `step(n, *state)`."""
+    """Import a script under the name of its file, and build it."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path}: not a Python file")

@@ -1,4 +1,4 @@
-"""One rank of one program in a process of its own, recorded by an adapter: `python -m faultbench.record`."""
+"""One rank of one program, recorded by an adapter: `python -m faultbench.record`."""
 
 from __future__ import annotations
 

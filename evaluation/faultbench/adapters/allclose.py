@@ -1,10 +1,9 @@
-"""No tool but torch: a forward hook on every module, and assert_close over their outputs in order."""
+"""No tool but torch: a forward hook on every module, and assert_close over the outputs."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -19,7 +18,7 @@ def record(program: Program, folder: Path) -> None:
     outputs: list[tuple[str, list[torch.Tensor]]] = []
     for name, module in program.model.named_modules():
 
-        def hook(_module: Any, _given: Any, output: Any, name: str = name) -> None:
+        def hook(_module: object, _given: object, output: object, name: str = name) -> None:
             tensors = [t.detach().clone() for t in tree_leaves(output) if torch.is_tensor(t)]
             outputs.append((name, tensors))
 

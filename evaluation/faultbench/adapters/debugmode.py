@@ -8,7 +8,6 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from faultbench.answer import Pair
 from faultbench.program import Program
@@ -18,21 +17,16 @@ FRAME = re.compile(r'(right|wrong|twin)\.py"?,? ?(?:line |:)(\d+)')
 
 
 def record(program: Program, folder: Path) -> None:
-    """Keep operator, norms, and the line of the program, a call a row."""
+    """Keep operator, norms, and the innermost line of the program, a call a row."""
     from torch.utils._debug_mode import DebugMode
 
-    calls: list[list[Any]] = []
+    calls: list[tuple[str, str, tuple[str, str]]] = []
     for step in program.steps():
         with DebugMode(record_stack_trace=True) as mode, DebugMode.log_tensor_hashes("norm"):
             step()
-        calls += [
-            [str(call.op), str((call.log or {}).get("hash")), call.stack_trace or ""]
-            for call in mode.logs
-            if hasattr(call, "op")
-        ]
-    for call in calls:
-        frames = FRAME.findall(call[2])
-        call[2] = list(frames[-1]) if frames else ["", "0"]
+        for call in (call for call in mode.logs if hasattr(call, "op")):
+            frame = (FRAME.findall(call.stack_trace or "") or [("", "0")])[-1]
+            calls.append((str(call.op), str((call.log or {}).get("hash")), frame))
     (folder / f"rank{os.environ.get('RANK', '0')}.json").write_text(json.dumps(calls))
 
 
@@ -40,11 +34,10 @@ def answer(pair: Pair) -> list[Row]:
     """Calls with other norms (by more than 1e-4) or without a partner, each line once, in order."""
     rows: dict[Row, None] = {}
     for file in sorted(pair.problem.glob("*.json")):
-        left, right = (
-            json.loads((s / file.name).read_text()) for s in (pair.problem, pair.benchmark)
-        )
-        names = [[call[0] for call in side] for side in (left, right)]
-        for tag, a, b, c, d in difflib.SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        left = json.loads(file.read_text())
+        right = json.loads((pair.benchmark / file.name).read_text())
+        ours, theirs = ([call[0] for call in side] for side in (left, right))
+        for tag, a, b, c, d in difflib.SequenceMatcher(None, ours, theirs, False).get_opcodes():
             pairs = zip(left[a:b], right[c:d]) if tag == "equal" else ()
             apart = [one for one, other in pairs if not _near(one[1], other[1])]
             for name, _, (script, line) in apart if tag == "equal" else left[a:b] or right[c:d]:

@@ -1,9 +1,8 @@
-"""mindstudio-probe: statistics of calls and modules, then `msprobe compare`; --python names its own."""
+"""mindstudio-probe in an environment of its own (--python): statistics, then its `compare`."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 import subprocess
 import sys
@@ -20,9 +19,7 @@ def record(program: Program, folder: Path) -> None:
     """Record all steps at level mix."""
     from msprobe.pytorch import PrecisionDebugger
 
-    config = folder.parent / f"{folder.name}_config.json"
-    config.write_text(json.dumps({"task": "statistics", "dump_path": str(folder), "level": "mix"}))
-    debugger = PrecisionDebugger(config_path=str(config))
+    debugger = PrecisionDebugger(task="statistics", dump_path=str(folder), level="mix")
     for step in program.steps():
         debugger.start(model=program.model)
         step()
@@ -31,30 +28,22 @@ def record(program: Program, folder: Path) -> None:
 
 
 def answer(pair: Pair) -> list[Row]:
-    """The rows of the tables whose Result is no `pass`, a call once, in the order of the tables."""
+    """The rows of its tables whose Result is no `pass`, a call once, in the order of the tables."""
     rows: dict[Row, None] = {}
+    tool = Path(sys.executable).with_name("msprobe")
     for step in sorted(pair.problem.glob("step*")):
-        out = pair.work / step.name
-        out.mkdir()
-        words = ["-tp", str(step), "-gp", str(pair.benchmark / step.name), "-o", str(out)]
-        program = Path(sys.executable).with_name("msprobe")
-        subprocess.run([program, "compare", *words], check=True, stdout=subprocess.DEVNULL)
-        for table in sorted(out.glob("*.csv")):
-            frames: dict[str, tuple[str, int]] = {}
-            with table.open(newline="") as file:
-                for line in csv.DictReader(file):
-                    side = "NPU Name" if line["NPU Name"] != "N/A" else "Bench Name"
-                    node = re.split(r"\.(?:input|output|parameters)", line[side])[0]
-                    found = FRAME.search(line["NPU_Stack_Info"])
-                    if found:
-                        frames[node] = (f"{found[1]}.py", int(found[2]))
-                    if line["Result"] != "pass":
-                        rows.setdefault(_row(node, *frames.get(node, ("", 0))))
+        (out := pair.work / step.name).mkdir()
+        words: list[str | Path] = ["-tp", step, "-gp", pair.benchmark / step.name, "-o", out]
+        subprocess.run([tool, "compare", *words], check=True, stdout=subprocess.DEVNULL)
+        frames: dict[str, tuple[str, int]] = {}
+        texts = [table.read_text().splitlines() for table in sorted(out.glob("*.csv"))]
+        for line in (line for text in texts for line in csv.DictReader(text)):
+            name = line["NPU Name"] if line["NPU Name"] != "N/A" else line["Bench Name"]
+            node = re.split(r"\.(?:input|output|parameters)", name)[0]
+            if found := FRAME.search(line["NPU_Stack_Info"]):
+                frames.setdefault(node, (f"{found[1]}.py", int(found[2])))
+            if line["Result"] != "pass":
+                parts = node.split(".")
+                module = Row(".".join(parts[1:-3])) if parts[0] == "Module" else None
+                rows.setdefault(module or Row(None, parts[1], *frames.get(node, ("", 0))))
     return list(rows)
-
-
-def _row(node: str, file: str, number: int) -> Row:
-    words = node.split(".")
-    if words[0] in ("Module", "Cell"):
-        return Row(".".join(words[1:-3]))
-    return Row(None, words[1] if len(words) > 1 else node, file, number)

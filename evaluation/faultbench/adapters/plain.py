@@ -1,4 +1,4 @@
-"""No tool: the steps run as they are. What a tool's recording is timed against, and answers nothing."""
+"""No tool: the steps run as they are, which recordings are timed against; answers nothing."""
 
 from __future__ import annotations
 
