@@ -34,6 +34,10 @@ class Forked:
         try:
             for number, file in enumerate(self._files, 1):
                 os.dup2(file.fileno(), number)
+            # Whoever reads what this process prints (a test does) reads nothing of its children.
+            sys.stdout, sys.stderr = (
+                os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2)
+            )
             os.environ.update(environment)
             os.chdir(tempfile.gettempdir())
             sys.argv = [str(word) for word in words]
@@ -60,10 +64,12 @@ class Forked:
         return True
 
     def kill(self) -> None:
-        """End it, if it has not ended."""
+        """End it, if it has not ended, and close what it printed."""
         if self.returncode is None:
             os.kill(self._pid, signal.SIGKILL)
             self.wait(10.0)
+        for file in self._files:
+            file.close()
 
     def printed(self) -> tuple[str, str]:
         """Standard output and standard error, once it has ended."""
@@ -71,7 +77,6 @@ class Forked:
         for file in self._files:
             file.seek(0)
             texts.append(file.read())
-            file.close()
         return texts[0], texts[1]
 
 

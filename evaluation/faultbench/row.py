@@ -49,8 +49,8 @@ def _meets(row: Row, answer: Answer) -> bool:
         return False
     if row.call is not None:
         return bool(answer.call) and bare(row.call) == bare(answer.call)
-    # A tool that knows modules alone cannot name what stands outside of them.
-    return not row.line and answer.module != ""
+    # What stands outside of modules is not named by naming the model.
+    return answer.module != ""
 
 
 def bare(call: str) -> str:

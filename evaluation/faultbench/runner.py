@@ -46,7 +46,11 @@ def run(tool: Tool, identifier: str, keep: Path | None = None) -> Iterator[Resul
     `keep` is a folder that keeps programs and records, by fault.
     """
     fault = faults.load(identifier)
-    work = Path(tempfile.mkdtemp(prefix="faultbench-")) if keep is None else keep / identifier
+    work = (
+        Path(tempfile.mkdtemp(prefix="faultbench-"))
+        if keep is None
+        else keep.resolve() / identifier
+    )
     shutil.rmtree(work, ignore_errors=True)
     try:
         plain = processes.record(_plain(tool), fault, "right.py", work / PLAIN)

@@ -16,19 +16,21 @@ PUBLISHED = """
     rope-interleaved grouped-queries-repeat swiglu-gate-swapped rope-frequencies-bfloat16
     rmsnorm-weight-plus-one image-statistics-channel-order batchnorm-validates-in-training-mode
     kaiming-fan-in residual-added-after-activation padding-attended mean-pooling-counts-padding
-    unmasked-tokens-in-loss upsample-aligned-corners padding-zeros-for-reflect groupnorm-one-
-    group dice-overlap-not-doubled lstm-gate-order state-not-carried document-end-keeps-state
-    reparameterisation-variance-for-deviation divergence-averaged-over-latents running-average-
-    swapped warm-up-starts-at-zero temperature-not-exponentiated gelu-for-quick-gelu loss-of-
-    one-direction sigmoid-before-logits-loss dropout-not-rescaled dropout-in-evaluation dropout-
-    reseeded-each-step embedding-bag-sum adam-bias-correction-missing router-weights-not-
-    normalised experts-outputs-unsorted balance-loss-over-shares clipped-before-unscaling
-    square-overflows-half causal-padding-on-both-sides bins-through-bfloat16 bins-as-bytes
-    quantisation-zero-point-missing quantisation-scale-per-tensor left-padding-positions window-
-    off-by-one cached-position-one-behind mean-of-micro-batch-means gradients-not-cleared
-    clipped-each-micro-batch swish-backward-formula straight-through-not-clipped norm-kernel-
-    unbiased-variance linear-kernel-drops-tail gradients-summed-over-ranks gradient-not-reduced
-    row-bias-on-every-rank entering-gradient-not-reduced
+    unmasked-tokens-in-loss upsample-aligned-corners padding-zeros-for-reflect
+    groupnorm-one-group dice-overlap-not-doubled lstm-gate-order state-not-carried
+    document-end-keeps-state reparameterisation-variance-for-deviation
+    divergence-averaged-over-latents running-average-swapped warm-up-starts-at-zero
+    temperature-not-exponentiated gelu-for-quick-gelu loss-of-one-direction
+    sigmoid-before-logits-loss dropout-not-rescaled dropout-in-evaluation
+    dropout-reseeded-each-step embedding-bag-sum adam-bias-correction-missing
+    router-weights-not-normalised experts-outputs-unsorted balance-loss-over-shares
+    clipped-before-unscaling square-overflows-half causal-padding-on-both-sides
+    bins-through-bfloat16 bins-as-bytes quantisation-zero-point-missing
+    quantisation-scale-per-tensor left-padding-positions window-off-by-one
+    cached-position-one-behind mean-of-micro-batch-means gradients-not-cleared
+    clipped-each-micro-batch swish-backward-formula straight-through-not-clipped
+    norm-kernel-unbiased-variance linear-kernel-drops-tail gradients-summed-over-ranks
+    gradient-not-reduced row-bias-on-every-rank entering-gradient-not-reduced
 """.split()
 MANY_NETWORKS = 12
 

@@ -18,6 +18,7 @@ OUTSIDE = Answer("", "cross_entropy", frozenset({("wrong.py", 70)}))
         (Row("layers.0.mlp", "__rmul__", "wrong.py", 41), True),
         (Row("layers.0.mlp", "add", "wrong.py", 41), False),
         (Row("layers.0.mlp"), True),
+        (Row("layers.0.mlp", None, "wrong.py", 90), True),
         (Row("layers.0"), False),
         (Row(None, "mul", "wrong.py", 41), False),
         (Row("layers.1.mlp", "mul"), False),
