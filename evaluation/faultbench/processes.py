@@ -120,7 +120,7 @@ def _start(tool: Tool, words: list[str], more: dict[str, str]) -> Forked | _Star
     if not here(tool.python):
         return _Started(tool.python, words, environment)
     os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported
-    importlib.import_module("torch")
+    importlib.import_module("torch._dynamo")  # the first optimizer imports it, for seconds
     return Forked(importlib.import_module(words[0]).main, words, environment)
 
 

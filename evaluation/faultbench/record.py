@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import torch
+import torch._dynamo
 import torch.distributed as dist
 
 from faultbench import program
