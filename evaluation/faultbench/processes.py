@@ -130,7 +130,7 @@ def _wait(processes: Sequence[Forked | _Started], limit: float, what: str) -> st
     printed = []
     try:
         for process in processes:
-            if not process.wait(max(0.1, ended - time.monotonic())):
+            if not process.wait(max(0.0, ended - time.monotonic())):
                 raise RunError(f"{what}: longer than {limit:g} s; --timeout allows more")
             output, errors = process.printed()
             if process.returncode:
