@@ -33,7 +33,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases trend-healthy bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo faultbench mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases trend-healthy bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -192,6 +192,11 @@ soak: venv build  ## load, faults and hostile input; writes the table of docs/re
 models: venv  ## twelve models recorded at four levels, checked; installs transformers
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/python -m benchmarks.models docs/reliability.md
+
+faultbench: venv  ## sixty faults that any localiser can be judged by: the self-test, then this tool; 30 minutes
+	PYTHONPATH=evaluation $(BIN)/python -m faultbench run --gold --set quick --out build/faultbench-gold.jsonl
+	PYTHONPATH=evaluation $(BIN)/python -m faultbench run --tool msprobe --out build/faultbench-msprobe.jsonl
+	PYTHONPATH=evaluation $(BIN)/python -m faultbench table --layers build/faultbench-msprobe.jsonl
 
 situations: venv  ## what torch can do, plain and recorded; writes the table of docs/reliability.md; installs optional packages
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) peft torchao
