@@ -13,7 +13,7 @@ from typing import Literal
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis.changes import scope_of
-from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.feeding import NOWHERE, Flow, named_output
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
@@ -68,8 +68,26 @@ class EndResults:
 
     @cached_property
     def _read(self) -> set[int]:
-        """The values that recorded calls read."""
-        return set(self._flow.output[self._flow.output != NOWHERE].tolist())
+        """The values that recorded calls read, by themselves or behind calls without values."""
+        read = set(self._flow.output[self._flow.output != NOWHERE].tolist())
+        return read | self._read_in_passing()
+
+    def _read_in_passing(self) -> set[int]:
+        """What calls without values read, those left out that nothing recorded comes of."""
+        values, passing = self.tree.dump.values, self.tree.dump.passing or {}
+        pending = [record.through for record in values.records if record.through] if passing else []
+        named, found = set(pending), set()
+        while pending:
+            source = pending.pop()
+            made = named_output(self.tree, source)
+            if made is not None:
+                node, key = made
+                found |= {i for i in range(*node.values) if values.keys[i] == key}
+            call = passing.get(source[: source.rfind(".output")])
+            read = {one for _, one in call.sources if one is not None} if call else set()
+            pending += read - named
+            named |= read
+        return found
 
     def holds(self, node: TreeNode) -> bool:
         """Whether a node is one: gradients of a parameter, or outermost with something unread."""
@@ -78,7 +96,27 @@ class EndResults:
         if phase_of(node) == "after" or scope_of(node) is not None:
             return False
         # A module's gradients were made inside it, and nobody outside it may have read them.
-        return node.kind == "module" or self.has_unread(node)
+        if node.kind == "module":
+            return True
+        is_passed_on = node.direction == "backward" and not self._may_read_a_leaf(node.forward)
+        return self.has_unread(node) and not is_passed_on
+
+    def _may_read_a_leaf(self, call: TreeNode | None) -> bool:
+        """Whether a call reads what wants a gradient and nothing recorded made, as parameters."""
+        if call is None:
+            return True
+        values = self.tree.dump.values
+        return any(
+            record.requires_grad is not False and record.source is None and record.through is None
+            for i, record in enumerate(values.records[slice(*call.values)], call.values[0])
+            if record.dtype is not None and i not in self._made
+            if not values.keys[i].startswith("output")
+        )
+
+    @cached_property
+    def _made(self) -> set[int]:
+        """The values that recorded calls made, as far as is known."""
+        return set(self._flow.value.tolist())
 
     def listed(self) -> list[TreeNode]:
         """All nodes of the run that hold one, in execution order."""
