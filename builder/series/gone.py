@@ -52,9 +52,10 @@ def first_gone(problem: TrendRun, benchmark: TrendRun, steps: Steps) -> Gone:
     """What has gone first; of one step what it makes first."""
     targets = _targets(problem, benchmark)
     settings = _Settings.of(problem, benchmark)
-    ours, theirs = ({t.key for t in run.targets} for run in (problem, benchmark))
-    unset = [t.key for t in targets if t.key not in ours & theirs and settings.explain(t)]
-    judged = [t for t in targets if t.kind in _FOLLOWED and t.key not in set(unset)]
+    both = {t.key for t in problem.targets} & {t.key for t in benchmark.targets}
+    unset = [t.key for t in targets if t.key not in both and settings.explain(t)]
+    told = set(unset)
+    judged = [t for t in targets if t.kind in _FOLLOWED and t.key not in told]
     keys = [t.key for t in judged]
     if not keys or not len(steps):
         return Gone(unset=tuple(unset))
