@@ -11,8 +11,12 @@ _PHASES: tuple[StepPhase, ...] = ("forward", "backward", "after")
 
 
 def phase_key(node: TreeNode, order: int) -> tuple[int, int]:
-    """Sorts nodes of one step by the part of it that they run in, then by their order."""
-    return (_PHASES.index(phase_of(node)), order)
+    """Sorts nodes of one step by the part of it that they run in, then by their order.
+
+    Micro-steps have their parts together, up to an update: what runs behind it comes behind it.
+    """
+    turn = (node.top or node).turn
+    return (len(_PHASES) * turn + _PHASES.index(phase_of(node)), order)
 
 
 def phase_of(node: TreeNode) -> StepPhase:

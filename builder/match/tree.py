@@ -42,6 +42,7 @@ class TreeNode:
     micro_step: int = 0
     recomputed: bool = False
     after_backward: bool = False  # of top-level nodes: a backward pass of its micro-step came first
+    turn: int = 0  # of top-level nodes: how often calls behind a backward pass came before its pass
     exec_order: int = -1
     depth: int = 0
     index: int = -1  # in pre-order, once the tree is laid out for the database
@@ -242,10 +243,14 @@ def _began(node: TreeNode) -> float:
 
 def _mark_after_backward(root: TreeNode) -> None:
     begun: set[int] = set()
+    turn, turns = 0, {0: 0}
     for child in root.children:
         child.after_backward = child.direction != "backward" and child.micro_step in begun
         if child.direction == "backward":
             begun.add(child.micro_step)
+        child.turn = turns.setdefault(child.micro_step, turn)
+        if child.after_backward and child.direction is not None:
+            turn = child.turn + 1  # of the micro-steps that begin from here on
 
 
 def _complete(root: TreeNode) -> list[TreeNode]:
