@@ -55,6 +55,17 @@ def test_constants_of_a_dump_without_makers_are_laid_to_the_finding(tmp_path: Pa
     assert names(found) == [MODULE]
 
 
+def test_a_weight_that_is_read_first_is_no_data(tmp_path: Path) -> None:
+    """As of a function that is given the parameters of a module which is not called."""
+
+    def reading(weight: float) -> Entries:
+        read = [tensor(1), tensor(weight, requires_grad=True)]
+        return {B: forward(read, [tensor(2 + weight)])}
+
+    (found,) = findings(tmp_path, reading(3), reading(4))
+    assert facts(found.reasons[0])["code"] == "input_differs"
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_constants_that_a_call_made_are_laid_to_the_finding(tmp_path: Path, side: int) -> None:
     made: list[dict[str, object]] = [{}, {}]

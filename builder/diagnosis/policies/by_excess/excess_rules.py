@@ -254,10 +254,12 @@ def elements_moved(case: Case) -> Cause | None:
 
 def fed_other_data(case: Case) -> Cause | None:
     """No recorded call made what is read, and it is the data of the run: the first that anything
-    reads, or whole numbers.
+    reads, no parameter, or whole numbers.
     """
     row = case.excess.row
     is_data = not case.has_read or case.known.paired.is_integer(row)
+    if case.facts.paired.ours[row].requires_grad:
+        return None  # a parameter, or what a layer made that was not recorded
     if case.excess.way != "outside" or phase_of(case.node) != "forward" or not is_data:
         return None
     if not case.has_read:

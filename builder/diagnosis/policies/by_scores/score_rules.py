@@ -153,9 +153,12 @@ def reads_a_wrong_parameter(case: Case) -> Cause | None:
 
 def was_fed_other_data(case: Case) -> Cause | None:
     """The first node that reads anything reads other data, or integers that no call made."""
-    is_foreign = case.is_foreign(case.facts.worst(case.rows.inputs))
+    row = case.facts.worst(case.rows.inputs)
+    is_foreign = case.is_foreign(row)
     if (case.has_read and not is_foreign) or phase_of(case.node) != "forward":
         return None
+    if case.facts.paired.ours[row].requires_grad:
+        return None  # a parameter, or what a layer made that was not recorded
     worst = case.facts.worst_score(case.rows.inputs)
     reason = (
         UnrecordedDiffers(*worst, silent_before(case.node))
