@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from builder.errors import InputError
-from builder.series.causes import one_a_cause
+from builder.series.alert_causes import one_a_cause
 from builder.series.pieces import Steps, Values
 from builder.series.rank_series import RankSeries
 from msprobe_core.format.alerts import Alert

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_graph_ascend.offline.columns import packed
+from tb_graph_ascend.offline.packed_columns import packed
 from tb_graph_ascend.server.answers import encoded
 
 # What is unpacked to read one line of it: large enough that neighbours share their words.

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from builder.series.causes import one_a_cause
+from builder.series.alert_causes import one_a_cause
 from builder.series.run import TrendRun
 from msprobe.pytorch import Trends
 from msprobe_core.format.alerts import Alert

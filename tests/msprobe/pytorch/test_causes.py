@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from builder.series.causes import one_a_cause
+from builder.series.alert_causes import one_a_cause
 from msprobe_core.format.alerts import Alert, question, sentence
 from tests.msprobe.pytorch.alert_programs import Fault, tabular, textual
 

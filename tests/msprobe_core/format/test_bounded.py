@@ -156,6 +156,7 @@ _OWN = {
     "builder/dump/json_files.py": "catches RecursionError itself; the form is msgspec's",
     "builder/dump/inspection/scan.py": "catches RecursionError itself, of one entry",
     "builder/dump/inspection/json_lines.py": "catches RecursionError itself, of one line",
+    "msprobe/cli/check.py": "reasons of this process",
     "msprobe/cli/compare.py": "messages of this process",
     "msprobe/pytorch/monitor/monitor_settings.py": "a configuration of the user's own program",
     "msprobe/pytorch/monitor/switched_on.py": "a configuration of the user's own program",

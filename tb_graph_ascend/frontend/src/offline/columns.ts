@@ -1,4 +1,4 @@
-/* Records by column, as `offline/columns.py` packs them. */
+/* Records by column, as `offline/packed_columns.py` packs them. */
 
 export type RecordColumn =
   | { all: unknown; count: number }

@@ -1,1 +1,0 @@
-"""Tests mirror builder/diagnosis/policies."""

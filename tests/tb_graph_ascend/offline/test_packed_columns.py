@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tb_graph_ascend.offline.columns import packed
+from tb_graph_ascend.offline.packed_columns import packed
 
 # What `columns.test.ts` of the page unpacks.
 CASES = json.loads((Path(__file__).parent / "columns.json").read_text("utf-8"))
