@@ -54,7 +54,7 @@ class Facts:
         ours, theirs = (statistics.nonfinite for statistics in comparison.statistics)
         self._nonfinite: tuple[list[bool], list[bool]] = (ours.tolist(), theirs.tolist())
         self._making_nonfinite = set(nodes[ours & ~theirs].tolist())
-        self._rare_precision = self._precision_is_rare()
+        self._formats_may_tell = self._do_formats_tell()
 
     @cached_property
     def known(self) -> Evidence:
@@ -113,15 +113,11 @@ class Facts:
         """The innermost module around a call whose own parameter a value is that the call reads."""
         owner = node.parent
         while owner is not None and owner.kind != "root":
-            own = [r for r in self.paired.rows(owner) if self._is_parameter(r)]
+            own = self.known.parameters(owner)
             if own and self.paired.share_a_value(own, [row]):
                 return owner
             owner = owner.parent
         return None
-
-    def _is_parameter(self, row: int) -> bool:
-        is_own = self.comparison.keys[row].startswith("parameters.")
-        return is_own and not self.comparison.is_output[row] and self.paired.are_tensors[row]
 
     def worst(self, rows: list[int]) -> int:
         """The row with the highest score."""
@@ -155,10 +151,10 @@ class Facts:
     def changes_precision(self, node: TreeNode) -> bool:
         """Whether a call computes in another dtype than its partner.
 
-        Never where most nodes differ so: that is the setting of the comparison, not a fault. What a
-        backward call computes in is settled by its forward call.
+        Never where the runs work in two formats: that is the setting of the comparison, no fault.
+        What a backward call computes in is settled by its forward call.
         """
-        if not self._rare_precision or node.kind != "api":
+        if not self._formats_may_tell or node.kind != "api":
             return False
         if node.forward is not None and self.changes_precision(node.forward):
             return False
@@ -185,7 +181,8 @@ class Facts:
         sides = (self.paired.ours, self.paired.theirs)
         return PrecisionDiffers(*(canonical_dtype(side[row].dtype or "") for side in sides))
 
-    def _precision_is_rare(self) -> bool:
+    def _do_formats_tell(self) -> bool:
+        """Whether both runs work in one format, and anything is of another."""
         if self.comparison.precision[0] != self.comparison.precision[1]:
             return False
         return any("dtype" in what for what in self.comparison.differs.values())

@@ -121,7 +121,7 @@ def evidence_of(paired: PairedRows) -> Evidence:
         distance = np.where(lost, 0.0, _distances(paired, norm, seen))
         marks = marks_apart(comparison.records, comparison.statistics)
         if marks is not None:
-            distance, norm = np.fmax(distance, marks[0]), np.fmax(norm, marks[1])
+            norm = np.fmax(norm, marks[1])  # their distance is among those of the comparison
         share = np.where(distance == 0, 0.0, np.where(norm > 0, distance / norm, inf))
         extremes = np.concatenate((ours.table[:2], theirs.table[:2]))
     epsilon, unit = _rounding(comparison)

@@ -44,9 +44,5 @@ def _row(finding: dict[str, Any]) -> Row:
     call = None if is_module else finding["node"].split(".")[1]
     source = finding["source"] or {"file": "", "line": 0}
     certain = (finding["certainty"] or {}).get("word") == "certain"
-    return Row(_path(name), call, Path(source["file"]).name, source["line"], certain)
-
-
-def _path(name: str) -> str:
-    """`Module.layers.2.mlp.MLP.forward.0` is the module layers.2.mlp."""
-    return ".".join(name.split(".")[1:-3])
+    path = ".".join(name.split(".")[1:-3])  # `Module.layers.2.mlp.MLP.forward.0` is layers.2.mlp
+    return Row(path, call, Path(source["file"]).name, source["line"], certain)

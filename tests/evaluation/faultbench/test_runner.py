@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import faultbench
 from faultbench import check, fault, processes, program, runner, table
 from faultbench.__main__ import main
 from faultbench.processes import RunError, Tool
@@ -88,3 +89,9 @@ def test_certain_and_wrong_counts_the_first_row_alone(tmp_path: Path) -> None:
     row = table.table([results]).splitlines()[-1]
     assert row == "| t | 1/2 | 2/2 | 1.5 | 1.5 | 0/0 | 1 | 0 | 2.0 | 1 | 2.0 |"
     assert table.missed(results) == ["a"]
+
+
+def test_an_adapter_has_fifty_lines_at_most() -> None:
+    adapters = [*(Path(faultbench.__file__).parent / "adapters").glob("*.py")]
+    assert adapters
+    assert max(len(file.read_text(encoding="utf-8").splitlines()) for file in adapters) <= 50

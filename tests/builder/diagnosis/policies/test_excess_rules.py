@@ -252,13 +252,16 @@ def _silent_gradients(path: Path) -> tuple[Path, Path]:
     return sides
 
 
-def _detached(path: Path) -> tuple[Path, Path]:
-    faults = repeating_model.Faults(detach=True), repeating_model.Faults()
-    ours, theirs = (
-        repeating_model.recorded(path / side, fault)
-        for side, fault in zip("pb", faults, strict=True)
-    )
-    return ours, theirs
+def repeating(**faults: Any) -> Runs:
+    """The model of equal blocks, with faults and without."""
+
+    def runs(path: Path) -> tuple[Path, Path]:
+        return (
+            repeating_model.recorded(path / "p", repeating_model.Faults(**faults)),
+            repeating_model.recorded(path / "b", repeating_model.Faults()),
+        )
+
+    return runs
 
 
 def _passing_back(path: Path) -> tuple[Path, Path]:
@@ -289,7 +292,7 @@ FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
     ("EDGES", "reads_otherwise"): (both(Rewired), "Torch.exp.0.forward"),
     ("MODULES", "made_by_a_changed_call"): (inside(leaky), "Functional.leaky_relu.0.forward"),
     ("MODULES", "holds_a_changed_call"): (inside(beside_a_call), "Torch.abs.0.forward"),
-    ("MODULES", "gradient_of_one_run"): (_detached, "Tensor.detach.0.forward"),
+    ("MODULES", "gradient_of_one_run"): (repeating(detach=True), "Tensor.detach.0.forward"),
     ("MODULES", "given_otherwise"): (both(GivenAScale), "Module.inner.Scaled.forward.0"),
     ("MODULES", "introduces_a_difference"): (inside(scaled_unseen), "Module.inner.Inner.forward.0"),
     ("OUTPUTS", "called_otherwise"): (both(OtherArgument), "Functional.gelu.0.forward"),

@@ -10,9 +10,15 @@ from torch import Tensor
 
 from builder.diagnosis.policies.by_scores import score_policy
 from tests.ablation.parts import rules_of, without_rule
-from tests.builder.diagnosis import repeating_model
 from tests.builder.diagnosis.policies import test_excess_rules as programs
-from tests.builder.diagnosis.policies.test_excess_rules import Net, Runs, both, inside, said
+from tests.builder.diagnosis.policies.test_excess_rules import (
+    Net,
+    Runs,
+    both,
+    inside,
+    repeating,
+    said,
+)
 from tests.parallel.strip import strip
 
 
@@ -28,18 +34,9 @@ class OtherIndices(Net):
         return x[:, places] * 1.0
 
 
-def _gated(path: Path) -> tuple[Path, Path]:
-    faults = repeating_model.Faults(gate=True), repeating_model.Faults()
-    ours, theirs = (
-        repeating_model.recorded(path / side, fault)
-        for side, fault in zip("pb", faults, strict=True)
-    )
-    return ours, theirs
-
-
 # By list and rule: the two runs, and what is named first.
 FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
-    ("INPUTS", "reads_what_a_finding_made"): (_gated, "Tensor.__mul__.6.forward"),
+    ("INPUTS", "reads_what_a_finding_made"): (repeating(gate=True), "Tensor.__mul__.6.forward"),
     ("INPUTS", "reads_a_wrong_parameter"): (both(WrongWeight), "Module.put.Linear.forward.0"),
     ("INPUTS", "follows_a_changed_call"): (
         both(programs.MadeByOneRun),
