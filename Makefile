@@ -128,8 +128,8 @@ growth: venv  ## work that grows faster than its input, counted: no stage may do
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.growth
 
 all-clears: venv  ## changes of one recorded number each, drawn by two seeds: no command may call any of them nothing
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.all_clears --seed 1
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.all_clears --seed $(or $(SEED),2)
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.all_clears --seed 1
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.all_clears --seed $(or $(SEED),2)
 
 # One thread a process: more of them wait for each other where every core has a worker. The order is
 # that of tests/conftest.py, not by the number of tests: few tests may take long.
@@ -145,7 +145,7 @@ e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
 
 contract: venv  ## SGLang, vLLM-Ascend, verl, transformers, Lightning (installs the last two); PEER=… for its readers
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations,parquet]'
-	$(BIN)/pytest --quiet tests/contract
+	$(BIN)/pytest --quiet tests/evaluation/contract
 
 cluster: venv  ## units over Ray, a bucket and the files for schedulers; installs 600 MB for that
 	$(BIN)/pip install --quiet --editable '.[dump,dev,remote,ray]' s3fs 'moto[server]' kubernetes-validate
@@ -163,12 +163,12 @@ CROSS := demo_output/cross
 mindspore: venv $(MINDSPORE_VENV)/installed  ## MindSpore's dumper, and pairs of models compared with PyTorch; installs 3 GB of its own
 	OMP_NUM_THREADS=1 $(MINDSPORE_VENV)/bin/pytest --quiet -W default tests/mindspore
 	rm -rf $(CROSS) graph_output/cross
-	$(BIN)/python -m tests.cross_framework.pytorch_runs $(CROSS)/pytorch
-	$(MINDSPORE_VENV)/bin/python -m tests.cross_framework.mindspore_runs $(CROSS)/mindspore
-	$(BIN)/torchrun --nproc_per_node=2 --master_port=29517 -m tests.cross_framework.pytorch_runs $(CROSS)/pytorch ranks
+	$(BIN)/python -m evaluation.cross_framework.pytorch_runs $(CROSS)/pytorch
+	$(MINDSPORE_VENV)/bin/python -m evaluation.cross_framework.mindspore_runs $(CROSS)/mindspore
+	$(BIN)/torchrun --nproc_per_node=2 --master_port=29517 -m evaluation.cross_framework.pytorch_runs $(CROSS)/pytorch ranks
 	PYTHONPATH=. PATH=$(abspath $(MINDSPORE_VENV)/bin):$$PATH msrun --worker_num=2 --local_worker_num=2 \
-	    --master_port=8151 --join=True --log_dir=$(CROSS)/log tests/cross_framework/mindspore_runs.py $(CROSS)/mindspore ranks
-	CROSS_FRAMEWORK=$(CROSS) OMP_NUM_THREADS=1 $(BIN)/pytest --quiet tests/cross_framework
+	    --master_port=8151 --join=True --log_dir=$(CROSS)/log evaluation/cross_framework/mindspore_runs.py $(CROSS)/mindspore ranks
+	CROSS_FRAMEWORK=$(CROSS) OMP_NUM_THREADS=1 $(BIN)/pytest --quiet tests/evaluation/cross_framework
 	$(BIN)/msprobe graph_visualize -tp $(CROSS)/mindspore/transformer-epsilon \
 	    -gp $(CROSS)/pytorch/transformer -o graph_output/cross
 	$(BIN)/msprobe diagnose graph_output/cross/*.vis.db
@@ -223,72 +223,72 @@ screenshots: venv build | $(CHROMIUM)  ## the page at three sizes, light and dar
 	CHROMIUM=$(CHROMIUM) npm run --silent screenshots
 
 parallel: venv  ## sound parallel layouts and seeded bugs in them against one process
-	$(BIN)/python -m tests.parallel
+	$(BIN)/python -m evaluation.parallel
 
 placements: venv  ## small parallel programs, each sound and with one fault: what `check` says of them without a benchmark
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.placements
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.placements
 
 ports: venv  ## models written twice: sound ports must be silent, the fault of each other is to be named
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.ports
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.ports
 
 rollout: venv  ## trainers against engines of the same tokens: sound ones silent, the faults of others named with their token
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.rollout
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.rollout
 
 ports-packages: $(PORTS_VENV)/installed  ## models of published packages held against one another (transformers, litgpt, timm, …)
-	OMP_NUM_THREADS=1 $(PORTS_VENV)/bin/python -W ignore -m tests.ports --packages
+	OMP_NUM_THREADS=1 $(PORTS_VENV)/bin/python -W ignore -m evaluation.ports --packages
 
-$(PORTS_VENV)/installed: tests/ports/packages/requirements.txt
+$(PORTS_VENV)/installed: evaluation/ports/packages/requirements.txt
 	$(PYTHON) -m venv $(PORTS_VENV)
 	$(PORTS_VENV)/bin/pip install --quiet torch==2.13.0
 	$(PORTS_VENV)/bin/pip install --quiet --editable '.[dump]' transformers==5.24.0
-	$(PORTS_VENV)/bin/pip install --quiet --no-deps --requirement tests/ports/packages/requirements.txt
+	$(PORTS_VENV)/bin/pip install --quiet --no-deps --requirement evaluation/ports/packages/requirements.txt
 	touch $@
 
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
-	$(BIN)/python -m tests.zoo
+	$(BIN)/python -m evaluation.zoo
 
 mcp-judge: venv  ## a fixed policy finds seeded bugs by the tools of `msprobe mcp` alone; fails below 18 of 20
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.agents
 
 kernels-zoo: venv  ## wrong kernels below the recorded calls, one and two at once, and other roundings
-	$(BIN)/python -m tests.zoo --kernels --seed 1
+	$(BIN)/python -m evaluation.zoo --kernels --seed 1
 
 ablation: venv  ## what each part of the diagnosis does: every suite with one part switched off at a time
-	$(BIN)/python -m tests.ablation --seed 1 --kept build/ablation
-	$(BIN)/python -m tests.ablation --seed 1 --kept build/ablation --scores
+	$(BIN)/python -m evaluation.ablation --seed 1 --kept build/ablation
+	$(BIN)/python -m evaluation.ablation --seed 1 --kept build/ablation --scores
 
 thresholds: venv  ## the same with each number of the diagnosis at half and at double
-	$(BIN)/python -m tests.ablation.thresholds --seed 1
-	$(BIN)/python -m tests.ablation.thresholds --kernels --seed 1
-	$(BIN)/python -m tests.ablation.thresholds --scores --seed 1
+	$(BIN)/python -m evaluation.ablation.thresholds --seed 1
+	$(BIN)/python -m evaluation.ablation.thresholds --kernels --seed 1
+	$(BIN)/python -m evaluation.ablation.thresholds --scores --seed 1
 
 upstream: venv  ## real bugs of released packages: two releases side by side; installs them
-	$(BIN)/python -m tests.upstream
+	$(BIN)/python -m evaluation.upstream
 
 findings-diff: venv  ## what BASE and this tree say of every recorded pair; fails when a right answer is lost or a false one new
-	$(BIN)/python -m tests.findings_diff $(BASE)
+	$(BIN)/python -m evaluation.findings_diff $(BASE)
 
 certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/internals/diagnosis-measured.md promises
-	$(BIN)/python -m tests.findings_diff.calibration
+	$(BIN)/python -m evaluation.findings_diff.calibration
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not
-	$(BIN)/python -m tests.zoo --confirm
+	$(BIN)/python -m evaluation.zoo --confirm
 
 models-zoo: venv  ## the same for eight models of transformers; installs them
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
-	$(BIN)/python -m tests.zoo --models --seed 1
+	$(BIN)/python -m evaluation.zoo --models --seed 1
 
 trend-cases: venv  ## sound trainings, faults in them and pairs: what trends say; SEED=… for those nobody prepared
-	$(BIN)/python -m tests.trend_cases --held
-	$(BIN)/python -m tests.trend_cases.pairs
-	$(BIN)/python -m tests.trend_cases.unseen --seed $(SEED)
-	$(BIN)/python -m tests.trend_cases.unseen --seed $(SEED) --alerts
+	$(BIN)/python -m evaluation.trend_cases --held
+	$(BIN)/python -m evaluation.trend_cases.pairs
+	$(BIN)/python -m evaluation.trend_cases.unseen --seed $(SEED)
+	$(BIN)/python -m evaluation.trend_cases.unseen --seed $(SEED) --alerts
 
 trend-healthy: venv  ## false alarms of twelve kinds of sound training, 20,400 steps; fails above 0.2 in 1,000; SEED=… for others
-	$(BIN)/python -m tests.trend_cases.healthy --held --seed $(SEED)
+	$(BIN)/python -m evaluation.trend_cases.healthy --held --seed $(SEED)
 
 compile-faults: venv  ## twelve faults seeded into compilers: the first wrong module and call are named
-	$(BIN)/python -W ignore -m tests.compile_faults
+	$(BIN)/python -W ignore -m evaluation.compile_faults
 
 compile-models: venv  ## twelve models of transformers, timm, diffusers under inductor, recorded; installs them; goes on where it was ended
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) timm diffusers

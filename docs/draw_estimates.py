@@ -17,7 +17,7 @@ from builder.compare.comparison import compare
 from builder.compare.score import Tolerance
 from builder.match.nodes import match_trees
 from docs.draw_rules import tree_of
-from tests.zoo.suite import cases, recorded
+from evaluation.zoo.suite import cases, recorded
 
 PICTURE = Path(__file__).parent / "pictures" / "estimates.svg"
 _LOW, _HIGH, _SIDE, _MARGIN = -6.0, 2.0, 480, 48

@@ -31,8 +31,8 @@ from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.reasons import sentence
-from tests.zoo.culprit import right_answers
-from tests.zoo.suite import Case, cases, recorded
+from evaluation.zoo.culprit import right_answers
+from evaluation.zoo.suite import Case, cases, recorded
 
 PICTURES = Path(__file__).parent / "pictures" / "rules"
 _ROWS, _ROW, _WIDTH = 7, 22, 860

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from re import compile as expression
 
-from tests.upstream.cases import Release
-from tests.upstream.truth import is_right
+from evaluation.upstream.cases import Release
+from evaluation.upstream.truth import is_right
 
 
 @dataclass(frozen=True, slots=True)

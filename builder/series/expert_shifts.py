@@ -20,8 +20,8 @@ WINDOW, LASTING = 64, 8
 """Steps that an expert is held against, and those that have to leave them to one side."""
 _RISE = 1.25
 """Octaves above the largest of them: half an octave above what five sound pairs of experts reach
-(0.76; `tests/trend_cases/unseen.py`, seeds 23 to 25), where an output x0.9 rises by 1.1 and 1.8.
-Steps are not quite alike: a hard batch sends tokens elsewhere for longer."""
+(0.76; `evaluation/trend_cases/unseen.py`, seeds 23 to 25), where an output x0.9 rises by 1.1 and
+1.8. Steps are not quite alike: a hard batch sends tokens elsewhere for longer."""
 _LEAST = 2.0**-21
 """Octaves; norms of float32 have no finer ones."""
 

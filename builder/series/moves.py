@@ -32,9 +32,9 @@ _RESOLUTION = 2.0**-21
 """The least usual move: a norm of float32 has 23 bits, and its root and sums lose some."""
 _STAYING = {"actv": 4.8, "param": 5.7}
 _WITH_UPDATE = 10.1
-"""log2 of units, one octave above what six sound pairs of `tests/trend_cases/pairs.py` reach: 3.8
-for outputs and 4.7 for weights that stay moved, 9.1 for the sum of a gradient's move and its own
-update's that stays moved."""
+"""log2 of units, one octave above what six sound pairs of `evaluation/trend_cases/pairs.py` reach:
+3.8 for outputs and 4.7 for weights that stay moved, 9.1 for the sum of a gradient's move and its
+own update's that stays moved."""
 _LEAST_MOVE = 2.0**-5
 """Octaves (2 %). Where noise is so small that less is much, its level tells a fault; while it grows
 up to there, moves are larger than those of the steps before, too."""

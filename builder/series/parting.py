@@ -45,12 +45,12 @@ APART = 64.0
 differ by."""
 _RISE, _LEAP, _RISE_OF_AVERAGES = 3.0, 5.0, 6.0
 """Octaves above the largest so far, for four steps and for one. Six sound pairs of
-`tests/trend_cases/pairs.py` (weights off by 1e-6 and 1e-4 of themselves, 230 steps) rose by 2.6 and
-3.6 at most; averages over many steps, whose four steps are hardly more than one, by 4.3."""
+`evaluation/trend_cases/pairs.py` (weights off by 1e-6 and 1e-4 of themselves, 230 steps) rose by
+2.6 and 3.6 at most; averages over many steps, whose four steps are hardly more than one, by 4.3."""
 _SETTLED, _SETTLED_LEAP = -4.0, 2.0
 """Noise of 2^-4 octaves (4 %) grows no more: two such trainings are as unlike as they become. There
-outputs, losses, gradients and weights of 33 sound pairs (`tests/trend_cases/unseen.py`, seeds 23 to
-25) rose in one step by one octave at most, gradients of outputs by 1.8."""
+outputs, losses, gradients and weights of 33 sound pairs (`evaluation/trend_cases/unseen.py`, seeds
+23 to 25) rose in one step by one octave at most, gradients of outputs by 1.8."""
 _BOUNDED = frozenset({"actv", "loss", "grad", "param"})
 _NEVER = -1000.0
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq", "ratio"})

@@ -42,7 +42,7 @@ QUIET = 8
 _NOISE_FACTOR, _LONE_FACTOR = 8.0, 5.0
 """The loss, or what a kind has in common, is one series and not thousands: Gaussian noise exceeds 5
 times its scale once in 3.5e6 steps. The largest rise above the last 8 values in eight sound
-trainings (3,350 steps of `tests/trend_cases`) was 3.8 times; a loss x30 near its end, 5.9."""
+trainings (3,350 steps of `evaluation/trend_cases`) was 3.8 times; a loss x30 near its end, 5.9."""
 _SPLIT = (
     frozenset({"actv_grad"}),
     frozenset({"grad", "grad_norm"}),
@@ -57,11 +57,11 @@ _LEAST_JUMP, _EARLY_JUMP, _BATCH_JUMP = 1.0, 2.0, 4.0
 _LASTING = _LOW_STEPS = _ZERO_STEPS = 3
 """A value may fall for a good reason, once, and one batch may raise gradients; not for long. The
 largest single leap of a gradient against the others in sixteen sound trainings (12,400 steps of
-`tests/trend_cases`, two seeds) was 2.1 octaves, of the second moment of an expert 3.1."""
+`evaluation/trend_cases`, two seeds) was 2.1 octaves, of the second moment of an expert 3.1."""
 _ONE_SAMPLE = 2.0
 """Octaves. One sample of a batch of eight that is twice as wrong as all were at first (a classifier
-that is sure of a wrong class: three times, in `tests/trend_cases/unseen.py`) gives a quarter of the
-loss of then. Where most are learnt, that is a hundred times the usual, and no fault."""
+that is sure of a wrong class: three times, in `evaluation/trend_cases/unseen.py`) gives a quarter
+of the loss of then. Where most are learnt, that is a hundred times the usual, and no fault."""
 _CROSSING = 30.0
 """Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
 with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""

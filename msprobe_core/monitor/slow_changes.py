@@ -16,7 +16,7 @@ AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
 _FADING, _FADE_OCTAVES = frozenset({"actv_grad", "grad", "grad_norm"}), 4.0
 """A gradient is that of its loss: where one is learnt, both fall together (of cross entropy as it
 does, of squares by half). Twelve kinds of sound training (40,800 steps, two seeds of
-`tests/trend_cases/healthy.py`) are silent; a tenth less each step makes 8.5 octaves."""
+`evaluation/trend_cases/healthy.py`) are silent; a tenth less each step makes 8.5 octaves."""
 _MOST_NAMED = 20
 
 

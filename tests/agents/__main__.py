@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from evaluation.zoo.culprit import right_answers
+from evaluation.zoo.suite import Case, cases, recorded
 from tests.agents.policy import Suspicion, investigate
 from tests.agents.tool_user import ToolUser, connected
-from tests.zoo.culprit import right_answers
-from tests.zoo.suite import Case, cases, recorded
 
 PAIRS = 20
 LEAST = 18

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 import builder
 from builder.work.outcome import StoredFinding
+from evaluation.parallel.strip import Dumps, strip
 from msprobe.pytorch import PrecisionDebugger
 from tests.builder.diagnosis.recorded_programs import Change, recorded, same
-from tests.parallel.strip import Dumps, strip
 
 
 class Layers(nn.Module):

@@ -11,8 +11,8 @@ import torch
 
 import builder
 from builder.claim import Claim
+from evaluation.all_clears.recorded import Kind, recorded_run, write_run
 from msprobe.pytorch import PrecisionDebugger
-from tests.all_clears.recorded import Kind, recorded_run, write_run
 
 CALL = "Functional.relu.0.forward"
 

@@ -14,10 +14,10 @@ from builder.match.tree import make_node
 from builder.reasons import ReplicaDiffers
 from builder.results.report import Suspect
 from builder.work.layout_findings import _without_followers
-from tests.parallel.experiment import Experiment
-from tests.parallel.faults import FAULTS
-from tests.parallel.layout import Layout
-from tests.parallel.record import Change, record
+from evaluation.parallel.experiment import Experiment
+from evaluation.parallel.faults import FAULTS
+from evaluation.parallel.layout import Layout
+from evaluation.parallel.record import Change, record
 
 
 def _first(folder: Path, layout: Layout, change: Change) -> Suspect:

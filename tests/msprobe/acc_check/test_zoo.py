@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from torch import multiprocessing
 
+from evaluation.zoo.controls import Setting
+from evaluation.zoo.models import ARCHITECTURES
+from evaluation.zoo.record import Task, record
 from msprobe.acc_check.call_check import check_call
 from msprobe.acc_check.framework import Pair, Place
 from msprobe.acc_check.inputs import Source
 from msprobe.acc_check.plan import Selection, read_plan
 from tests.msprobe.acc_check.calls import why
-from tests.zoo.controls import Setting
-from tests.zoo.models import ARCHITECTURES
-from tests.zoo.record import Task, record
 
 
 def recorded(architecture: str, task: Task, folder: Path) -> Path:

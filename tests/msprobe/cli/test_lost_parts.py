@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.all_clears.recorded import recorded_run, write_run
+from evaluation.all_clears.recorded import recorded_run, write_run
 from tests.msprobe.conftest import Run
 
 LOST = "step0/rank1"

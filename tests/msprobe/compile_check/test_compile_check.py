@@ -17,6 +17,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch.fx import Graph
 
 from builder import build, diagnose
+from evaluation.compile_faults.faults import norm_with_a_wrong_scale
 from msprobe.cli import main
 from msprobe.cli.compile_check import _said
 from msprobe.compile_check import Case, check_compilation, load_case
@@ -24,7 +25,6 @@ from msprobe.compile_check.bisection import Parted, Trial, find_parted
 from msprobe.compile_check.compilation import loss_of
 from msprobe.errors import CheckError
 from msprobe_core import PrecisionDebugger
-from tests.compile_faults.faults import norm_with_a_wrong_scale
 from tests.msprobe_core.dump_reading import read_rank_dumps
 from tests.msprobe_core.torch.graph.models import RootMeanSquareNorm, batch, language, train
 

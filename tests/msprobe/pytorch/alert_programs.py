@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from builder.series.alert_causes import one_a_cause
 from builder.series.run import TrendRun
+from evaluation.trend_cases.models import Dropped, Language, next_token, real_text, table
+from evaluation.trend_cases.replaying import replayed
 from msprobe.pytorch import Trends
 from msprobe_core.format.alerts import Alert
-from tests.trend_cases.models import Dropped, Language, next_token, real_text, table
-from tests.trend_cases.replaying import replayed
 
 STEPS = 260
 

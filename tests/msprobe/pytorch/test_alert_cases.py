@@ -1,4 +1,4 @@
-"""One alert a cause: some of the cases of `python -m tests.trend_cases`, and an older program."""
+"""One alert a cause: some of `python -m evaluation.trend_cases`, and an older program."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from builder.series.run import TrendRun
+from evaluation.trend_cases.__main__ import judged
+from evaluation.trend_cases.faults import FAULTS, PLACES
+from evaluation.trend_cases.models import TRAININGS
+from evaluation.trend_cases.running import run
 from msprobe.pytorch.trends import Trends
 from tests.msprobe.pytorch.test_monitor_tables import Net
-from tests.trend_cases.__main__ import judged
-from tests.trend_cases.faults import FAULTS, PLACES
-from tests.trend_cases.models import TRAININGS
-from tests.trend_cases.running import run
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
 

@@ -13,10 +13,10 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from evaluation.rollout.pairs import PAIRS
+from evaluation.rollout.suite import answers
 from tb_graph_ascend.server import create_app
 from tests.builder.run.units.runs import layout
-from tests.rollout.pairs import PAIRS
-from tests.rollout.suite import answers
 from tests.tb_graph_ascend.conftest import Site
 
 MUL = "Tensor.__mul__.0.forward"

@@ -19,8 +19,8 @@ import builder
 from builder.diagnosis.policies.by_excess import excess_policy
 from builder.reasons import sentence
 from builder.work.options import BuildOptions
+from evaluation.ablation.parts import Part, rules_of, without_rule
 from msprobe.pytorch import PrecisionDebugger
-from tests.ablation.parts import Part, rules_of, without_rule
 from tests.builder.diagnosis import repeating_model, test_healing
 from tests.builder.diagnosis.recorded_programs import hooked
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from builder.diagnosis.policies.by_scores import score_policy
-from tests.ablation.parts import rules_of, without_rule
+from evaluation.ablation.parts import rules_of, without_rule
+from evaluation.parallel.strip import strip
 from tests.builder.diagnosis.policies import test_excess_rules as programs
 from tests.builder.diagnosis.policies.test_excess_rules import (
     Net,
@@ -19,7 +20,6 @@ from tests.builder.diagnosis.policies.test_excess_rules import (
     repeating,
     said,
 )
-from tests.parallel.strip import strip
 
 
 class WrongWeight(Net):

@@ -12,15 +12,15 @@ from builder.dump.sources import find_sources
 from builder.ranks.checks.self_check import CheckFinding, axis_of, check_dump
 from builder.ranks.layout.coordinates import Place, RunLayout, Sizes
 from builder.reasons import ReplicasDiffer
+from evaluation.all_clears.recorded import recorded_run, write_run
+from evaluation.parallel.fault import Fault
+from evaluation.parallel.faults import FAULTS
+from evaluation.parallel.faults.base import PP, TIED
+from evaluation.parallel.layout import Layout
+from evaluation.parallel.record import record
+from evaluation.parallel.size import Size
 from msprobe.cli.program import main
 from msprobe_core.format import group_id
-from tests.all_clears.recorded import recorded_run, write_run
-from tests.parallel.fault import Fault
-from tests.parallel.faults import FAULTS
-from tests.parallel.faults.base import PP, TIED
-from tests.parallel.layout import Layout
-from tests.parallel.record import record
-from tests.parallel.size import Size
 
 
 def _found(

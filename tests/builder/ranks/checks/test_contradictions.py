@@ -29,13 +29,13 @@ from builder.reasons import (
     SharesEqual,
     SummedAgain,
 )
-from tests.parallel.collective import Gather, Reduce
-from tests.parallel.experiment import Experiment, scale_gradients
-from tests.parallel.faults import FAULTS
-from tests.parallel.faults.base import DP, PP, SP, TP, layer_of, model_of
-from tests.parallel.layout import Layout
-from tests.parallel.record import record
-from tests.parallel.size import Size
+from evaluation.parallel.collective import Gather, Reduce
+from evaluation.parallel.experiment import Experiment, scale_gradients
+from evaluation.parallel.faults import FAULTS
+from evaluation.parallel.faults.base import DP, PP, SP, TP, layer_of, model_of
+from evaluation.parallel.layout import Layout
+from evaluation.parallel.record import record
+from evaluation.parallel.size import Size
 
 Change = Callable[[Experiment], None]
 _BY_NAME = {fault.name: fault for fault in FAULTS}

@@ -10,10 +10,10 @@ from builder.dump.sources import find_sources
 from builder.ranks.checks.partial_sums import unlike_factors
 from builder.ranks.checks.self_check import CheckFinding, check_dump
 from builder.ranks.layout.coordinates import Sizes
-from tests.parallel.faults import FAULTS
-from tests.parallel.layout import Layout
-from tests.parallel.record import record
-from tests.parallel.size import Size
+from evaluation.parallel.faults import FAULTS
+from evaluation.parallel.layout import Layout
+from evaluation.parallel.record import record
+from evaluation.parallel.size import Size
 
 
 def _found(name: str, folder: Path) -> list[CheckFinding]:

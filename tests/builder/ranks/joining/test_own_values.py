@@ -11,10 +11,10 @@ from builder.ranks.assembly.assemble import assemble
 from builder.ranks.joining.own_values import OwnValues
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.layout.coordinates import Sizes, layout_of
-from tests.placements.case import Case
-from tests.placements.families.experts import backward, mixed
-from tests.placements.run import Run
-from tests.placements.suite import record
+from evaluation.placements.case import Case
+from evaluation.placements.families.experts import backward, mixed
+from evaluation.placements.run import Run
+from evaluation.placements.suite import record
 
 
 def _told(run: Run) -> None:

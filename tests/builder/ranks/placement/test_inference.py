@@ -11,13 +11,13 @@ from torch.nn import functional
 from builder.dump.sources import find_sources
 from builder.ranks.checks.self_check import CheckFinding, check_dump
 from builder.ranks.layout.coordinates import Sizes
-from tests.parallel.collective import Reduce
-from tests.parallel.experiment import Experiment
-from tests.parallel.faults.base import layer_of, model_of
-from tests.parallel.layers import same
-from tests.parallel.layout import Layout
-from tests.parallel.record import record
-from tests.parallel.size import Size
+from evaluation.parallel.collective import Reduce
+from evaluation.parallel.experiment import Experiment
+from evaluation.parallel.faults.base import layer_of, model_of
+from evaluation.parallel.layers import same
+from evaluation.parallel.layout import Layout
+from evaluation.parallel.record import record
+from evaluation.parallel.size import Size
 
 TP = Layout(tp=2)
 Change = Callable[[Experiment], None]

@@ -1,0 +1,27 @@
+"""The programs by what they cut; importing this lists all of them."""
+
+from evaluation.placements.case import CASES
+from evaluation.placements.families import (
+    context,
+    data,
+    experts,
+    held,
+    late,
+    sequence,
+    sharded,
+    tensor,
+    updates,
+)
+
+__all__ = [
+    "CASES",
+    "context",
+    "data",
+    "experts",
+    "held",
+    "late",
+    "sequence",
+    "sharded",
+    "tensor",
+    "updates",
+]

@@ -1,0 +1,36 @@
+"""A share of `make placements`: six rules, each fault named first, its right twin left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.placements.families import CASES
+from evaluation.placements.suite import judge_one
+
+_BY_NAME = {case.name: case for case in CASES}
+_CHOSEN = (
+    "one_gradient_summed_twice",
+    "experts_averaged_over_all",
+    "replicas_of_shards_drift",
+    "bias_on_every_process",
+    "sum_over_the_replicas",
+    "one_layer_left_whole",
+)
+
+
+def test_every_case_has_a_name_of_its_own() -> None:
+    assert len(_BY_NAME) == len(CASES)
+
+
+@pytest.mark.parametrize("name", _CHOSEN)
+def test_a_fault_is_named_first_and_its_right_twin_left_alone(name: str) -> None:
+    fault = judge_one(_BY_NAME[name], True, "float32")
+    assert fault.answer == "first", fault.said
+    sound = judge_one(_BY_NAME[name], False, "float32")
+    assert sound.answer == "silent", sound.said
+
+
+@pytest.mark.parametrize("name", ["norms_divided_twice", "no_gradient_of_an_input_is_summed"])
+def test_bfloat16_rounds_no_finding_away_and_makes_none(name: str) -> None:
+    assert judge_one(_BY_NAME[name], True, "bfloat16").answer == "first"
+    assert judge_one(_BY_NAME[name], False, "bfloat16").answer == "silent"
