@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from builder.compare.score import LARGEST
 from builder.compare.statistics import Floats, Statistics
 from builder.match.nodes import Matching
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.operators.table import has, operator
 
@@ -104,9 +103,7 @@ def forgive_moved_tokens(
 
 
 def _share_behind(node: TreeNode, moved: MovedTokens) -> float:
-    return (
-        max(moved.share, moved.unseen.get(node.name, 0.0)) if phase_of(node) != "forward" else 0.0
-    )
+    return max(moved.share, moved.unseen.get(node.name, 0.0)) if node.phase != "forward" else 0.0
 
 
 def _held(error: Floats, limit: Floats, explained: NDArray[np.bool_]) -> Floats:

@@ -12,7 +12,6 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.verdicts import Named
 from builder.flow.fingerprints import NO_PRINT, Fingerprints
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import ElementsApart, ElementsDiffer, Reason, StatisticsAgree
@@ -49,7 +48,7 @@ class Attribution:
         # There may be a finding per parameter and a question per node: nobody searches the list.
         if not finding.is_weak:
             self._latest_strong = finding
-            if phase_of(finding.node) == "forward":
+            if finding.node.phase == "forward":
                 self._first_in_forward.setdefault(finding.node.micro_step, finding)
         if finding.kind == "non_finite":
             self.latest_nonfinite = finding

@@ -29,7 +29,6 @@ from builder.diagnosis.policies.by_scores.score_policy import ByScores
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Named, Verdict
 from builder.flow.feeding import Flow, flow_of
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 Flows: TypeAlias = tuple[Flow, Flow]
@@ -180,7 +179,7 @@ class Blame:
         """
         known, partner = self._known, self._matching.partner
         named = [*known.findings]
-        follow = all(one.node not in partner and phase_of(one.node) == "after" for one in named)
+        follow = all(one.node not in partner and one.node.phase == "after" for one in named)
         gone = self._changes.lost_gradients(None if follow else self._is_leaf)
         if gone is None:
             return

@@ -12,7 +12,6 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, ChangeKind, Finding
 from builder.diagnosis.verdicts import Named
 from builder.match.layout_calls import REASON as LAYOUT
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 from builder.reasons import (
@@ -191,7 +190,7 @@ class Changes:
 
         Asked of values that no recorded call made: what moved them may be a call without values.
         """
-        live = [c for c in self._live() if phase_of(c.node) == phase_of(node)]
+        live = [c for c in self._live() if c.node.phase == node.phase]
         scope = scope_of(node)
         while True:
             found = self._latest(c for c in live if c.scope is scope)
@@ -212,7 +211,7 @@ class Changes:
             change
             for change in self._live()
             if change.order <= first.order and _is_unmatched(change)
-            if phase_of(change.node) == "forward"
+            if change.node.phase == "forward"
         ]
         cut = self._latest(c for c in before if is_in(c.scope, first.node))
         while cut is None:
@@ -245,9 +244,7 @@ class Changes:
     def late(self) -> Named | None:
         """The last in the optimizer's part of a walk without findings: the next step shows it."""
         kinds = ("extra", "missing", "argument")
-        late = self._latest(
-            c for c in self._live() if c.kind in kinds and phase_of(c.node) == "after"
-        )
+        late = self._latest(c for c in self._live() if c.kind in kinds and c.node.phase == "after")
         return None if late is None else self.naming(late, self._matching.problem.in_order[-1], 0.0)
 
     def naming(self, change: Change, reader: TreeNode, score: float | None) -> Named:

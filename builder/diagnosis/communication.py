@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.dump.values import Record
-from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import CollectiveOrder, PartnerMissing
 from msprobe_core.format import COMMUNICATION
@@ -102,7 +101,7 @@ def link(ranks: Mapping[int, Iterable[Message]]) -> tuple[list[Link], list[Disco
 
 def _messages_of(tree: Tree, node: TreeNode, node_id: int, api: str) -> Iterator[Message]:
     inputs = dict(_inputs(tree, node))
-    place = phase_key(node, node.exec_order)
+    place = node.in_step
     group = next((tuple(r.group_ranks) for r in inputs.values() if r.group_ranks), None)
     if api == _BATCH:
         # Each operation of the batch is a record of its own: input.0.<n>.op and .peer.

@@ -14,7 +14,6 @@ from typing import Literal
 from builder.compare.comparison import Comparison
 from builder.diagnosis.changes import scope_of
 from builder.flow.feeding import NOWHERE, Flow, named_output
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 Role = Literal["loss", "output", "gradient"]
@@ -93,7 +92,7 @@ class EndResults:
         """Whether a node is one: gradients of a parameter, or outermost with something unread."""
         if node.holds_gradients:
             return True
-        if phase_of(node) == "after" or scope_of(node) is not None:
+        if node.phase == "after" or scope_of(node) is not None:
             return False
         # A module's gradients were made inside it, and nobody outside it may have read them.
         if node.kind == "module":

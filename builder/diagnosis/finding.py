@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from builder.match.step_phases import phase_key
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 
@@ -64,7 +63,7 @@ class Finding:
 
     def sort_key(self) -> tuple[int, int]:
         """Forward before backward before what follows it, then execution order."""
-        return phase_key(self.node, self.order)
+        return self.node.in_step[0], self.order
 
 
 ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]

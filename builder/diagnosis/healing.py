@@ -16,7 +16,6 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.own_healing import OwnHealing
 from builder.flow.feeding import Flow
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 
@@ -61,7 +60,7 @@ class Healing:
 
     def _passes(self, finding: Finding) -> bool:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
-        if finding.kind not in _WAYS or finding.inherits or phase_of(finding.node) == "after":
+        if finding.kind not in _WAYS or finding.inherits or finding.node.phase == "after":
             return False
         if has(finding.node.call, "remembers"):
             return False
@@ -76,7 +75,7 @@ class Healing:
         """
         if node.kind == "module" or node.direction == "backward":
             return False
-        if scope_of(node) is None and phase_of(node) == "forward":
+        if scope_of(node) is None and node.phase == "forward":
             return False
         if node not in self._partner:
             return self._ends.has_unread(node)

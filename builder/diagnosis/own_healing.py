@@ -16,7 +16,6 @@ from builder.diagnosis.changes import are_of_one_run, scope_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.flow.feeding import NOWHERE, Flow
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode, subtree
 
 Agrees = Callable[[int], bool]
@@ -162,7 +161,7 @@ class _Edges:
 def _computes(node: TreeNode) -> bool:
     """Whether a node is a call of the forward pass, and no module around calls."""
     is_call = node.kind == "api" or (node.kind == "module" and not node.children)
-    return is_call and node.direction == "forward" and phase_of(node) == "forward"
+    return is_call and node.direction == "forward" and node.phase == "forward"
 
 
 def _wants_gradient(facts: Facts, node: TreeNode) -> bool:

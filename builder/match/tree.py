@@ -13,6 +13,8 @@ from builder.operators.table import plain_name
 from msprobe_core.format import Direction, EntryName, NameSyntaxError, parse_entry
 
 Kind = Literal["root", "module", "api", "collection"]
+StepPhase = Literal["forward", "backward", "after"]
+_PHASES: tuple[StepPhase, ...] = ("forward", "backward", "after")
 ROOT_NAME = "DefaultModel"
 
 
@@ -47,6 +49,27 @@ class TreeNode:
     depth: int = 0
     index: int = -1  # in pre-order, once the tree is laid out for the database
     began: float = 0.0  # index in the dump's own order, the earliest of all below
+
+    @property
+    def phase(self) -> StepPhase:
+        """The part of a step that it runs in.
+
+        Recomputed calls run during the backward pass; gradient synchronisation, clipping and the
+        optimizer come after it.
+        """
+        if self.recomputed or self.direction == "backward":
+            return "backward"
+        top = self.top or self
+        return "after" if top.entry is None or top.after_backward else "forward"
+
+    @property
+    def in_step(self) -> tuple[int, int]:
+        """Sorts nodes of one step by the part of it that they run in, then by their order.
+
+        Micro-steps have their parts together, up to an update: what runs behind it comes behind it.
+        """
+        turn = (self.top or self).turn
+        return (len(_PHASES) * turn + _PHASES.index(self.phase), self.exec_order)
 
     @property
     def is_update(self) -> bool:

@@ -29,7 +29,6 @@ from builder.judge.overflow import (
     has_values,
     nonfinite_values,
 )
-from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.run.executor import LocalProcesses
 from builder.work.outcome import PairOutcome, whole_evidence
@@ -154,7 +153,7 @@ def _check(plan: PairPlan) -> CheckedRank:
             name=cause.node.name,
             value=cause.value,
             state=cause.state,
-            order=phase_key(cause.node, cause.node.exec_order),
+            order=cause.node.in_step,
             node=id_of(cause.node),
             shown=_shown(tree, cause.node),
         )

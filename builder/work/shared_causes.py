@@ -14,7 +14,6 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.finding import Finding
-from builder.match.step_phases import phase_of
 from builder.ranks.joining.told import names_of
 from builder.reasons import AxisFact, RankedFact, same_of, value_of
 from builder.work.merged import MergedMatch
@@ -31,7 +30,7 @@ def one_finding_a_cause(
 
 def _without_read_gradients(findings: Sequence[Finding], comparison: Comparison) -> list[Finding]:
     """Leave out gradients that an optimizer reads as a finding of the passes has made them."""
-    behind = [f for f in findings if not f.node.is_update and phase_of(f.node) != "after"]
+    behind = [f for f in findings if not f.node.is_update and f.node.phase != "after"]
     if not behind:
         return list(findings)
     agreeing = _agreeing_gradients(comparison)

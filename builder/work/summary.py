@@ -30,7 +30,6 @@ from builder.judge.verdict import Judgement
 from builder.match.frameworks.words import unfit_rules
 from builder.match.implementations.weight_pairs import WeightPair
 from builder.match.nodes import Matching, MatchRules
-from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
 from builder.reasons import (
@@ -199,8 +198,7 @@ def _handed_weights(pair: ComparedPair, problem: Numbered) -> _HandedWeights:
     }
     return {
         "readers": tuple(
-            Reader(problem.id_of(n), n.name, phase_key(n, n.exec_order), scores[n.exec_order])
-            for n in listed
+            Reader(problem.id_of(n), n.name, n.in_step, scores[n.exec_order]) for n in listed
         ),
         "weights": (prints_of(sides[0], ours), prints_of(sides[1], theirs)),
     }
@@ -350,7 +348,7 @@ def _gradients_agree(comparison: Comparison, *, is_parallel: bool) -> bool | Non
 
 def _sighted(sighting: Sighting, side: Numbered) -> StoredSighting:
     node = sighting.node
-    key = phase_key(node, node.exec_order)
+    key = node.in_step
     return StoredSighting(side.graph, side.id_of(node), node.name, key, sighting.kinds)
 
 

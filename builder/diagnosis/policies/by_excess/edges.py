@@ -24,8 +24,7 @@ from builder.diagnosis.policies.by_excess.moved_values import MovedValues, stand
 from builder.diagnosis.policies.by_excess.returned_gradients import ReturnedGradients
 from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import NOWHERE, Flow
-from builder.match.step_phases import StepPhase, phase_of
-from builder.match.tree import TreeNode
+from builder.match.tree import StepPhase, TreeNode
 from msprobe_core.format import is_integer_dtype
 
 
@@ -171,7 +170,7 @@ class Edges:
 
         `size` is that of the value in question, which tells gradients apart behind them.
         """
-        phase = phase_of(node)
+        phase = node.phase
         if phase == "after":
             own = self._gradients.of_size(size)
             return own if own is not None else max(self._in_pass[p] for p in ("after", "backward"))
@@ -195,7 +194,7 @@ class Edges:
         share = self._known.most(rows)
         if share == 0:
             return
-        phase = phase_of(node)
+        phase = node.phase
         if node.holds_gradients or phase == "after":
             known = self._known
             for row in rows:
@@ -262,13 +261,13 @@ class Edges:
         base = max(known.distance[r] for r in outputs)
         if known.paired.is_integer(row):
             return NO_EXCESS if base > 0 else Excess(inf, row, "moved", makers)
-        if phase_of(node) != "after":
+        if node.phase != "after":
             moved = stand_beside(known, row, outputs)
             if moved is not None:
                 return replace(moved, way="moved", makers=makers)
         size = max(known.size[r] for r in outputs)
         came = ESTIMATED * base * sqrt(max(1.0, known.size[row] / max(1.0, size)))
-        if phase_of(node) == "after":
+        if node.phase == "after":
             # Gradients are scaled in place and added up over micro-steps: nothing records it.
             share = self.around(node, known.size[row])
             came = max(came, ESTIMATED * UNKNOWN * share * known.norm[row])

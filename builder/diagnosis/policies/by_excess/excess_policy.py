@@ -34,7 +34,6 @@ from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Verdict
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 
@@ -149,7 +148,7 @@ class ByExcess:
         cause = self.behind(node)
         if self._facts.makes_nonfinite(node):
             return self._of_nonfinite(node, cause)
-        if cause is None or phase_of(node) == "forward":
+        if cause is None or node.phase == "forward":
             wrong = self._parameters.wrong_of(node)
             if wrong:
                 return Verdict(node, self._parameters.cause(node, wrong))
@@ -284,7 +283,7 @@ class ByExcess:
         if scope is not None and scope in self._attribution.source and not traced:
             return self._attribution.source[scope]
         # One wrong gradient changes the norm by which all are clipped, which leaves no entry.
-        return self._attribution.latest() if phase_of(node) == "after" else None
+        return self._attribution.latest() if node.phase == "after" else None
 
     def _moved_forward(self, node: TreeNode, excess: Excess) -> Finding | None:
         """What moved the value on which a gradient goes back moves the gradient as well."""

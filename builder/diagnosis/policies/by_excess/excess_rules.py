@@ -25,7 +25,6 @@ from builder.diagnosis.verdicts import Cause, Named
 from builder.evidence.distances import ESTIMATED, Evidence
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import Producers
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.reasons import (
     BatchDiffers,
@@ -260,7 +259,7 @@ def fed_other_data(case: Case) -> Cause | None:
     is_data = not case.has_read or case.known.paired.is_integer(row)
     if case.facts.paired.ours[row].requires_grad:
         return None  # a parameter, or what a layer made that was not recorded
-    if case.excess.way != "outside" or phase_of(case.node) != "forward" or not is_data:
+    if case.excess.way != "outside" or case.node.phase != "forward" or not is_data:
         return None
     if not case.has_read:
         return case.of_input(BatchDiffers(*case.worst))

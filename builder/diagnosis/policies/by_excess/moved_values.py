@@ -17,7 +17,6 @@ from builder.compare.statistics import Floats, Statistics
 from builder.diagnosis.changes import is_in
 from builder.diagnosis.excess import FORMS, Excess, excess_over
 from builder.evidence.distances import ESTIMATED, Evidence
-from builder.match.step_phases import phase_of
 from builder.match.tree import Tree, TreeNode
 
 # Norms are sums of squares in float32, taken in whatever order the elements lie.
@@ -46,7 +45,7 @@ class MovedValues:
             index
             for index, node in reversed(self._made.get(float(self._peak[value]), ()))
             if node.exec_order < reader.exec_order and not is_in(node, reader)
-            if phase_of(node) == phase_of(reader)
+            if node.phase == reader.phase
             if abs(self._norm[index] - self._norm[value]) <= NEAR * self._norm[value]
         )
         return next(near, None)

@@ -12,7 +12,6 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change
 from builder.diagnosis.policies.by_scores.score_facts import ScoreFacts
 from builder.evidence.distances import ESTIMATED
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 # A candidate is believed when one of this many compared nodes after it leaves the tolerance.
@@ -53,9 +52,9 @@ class Candidates:
 
     def behind(self, node: TreeNode) -> Change | None:
         """The latest candidate of the node's pass that the differences begin right after."""
-        phase = phase_of(node)
+        phase = node.phase
         for candidate in reversed(self.changes.listed):
-            before = phase_of(candidate.node)
+            before = candidate.node.phase
             # Another argument of the loss may show in its gradient first.
             same = before == phase or (candidate.kind == "argument" and phase == "backward")
             if same and self._begins_after(candidate, node):

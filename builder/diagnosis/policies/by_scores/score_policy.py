@@ -32,7 +32,6 @@ from builder.diagnosis.policies.by_scores.value_makers import ValueMakers
 from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Cause, Named, Verdict
 from builder.flow.feeding import Flow
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.operators.table import has
@@ -192,14 +191,14 @@ class ByScores:
         return self._makers.are_partners(row) and self._makers.moved_from(row) is None
 
     def _scaled_gradients(self, node: TreeNode, rows: list[int]) -> list[int]:
-        if phase_of(node) != "after":
+        if node.phase != "after":
             return []
         scaled = self._let_pass.scaled
         return [row for row in rows if scaled.knows(self._facts.paired.ours[row])]
 
     def _other_integers(self, case: Case) -> Named | None:
         """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
-        if self._let_pass.reselected or phase_of(case.node) != "forward":
+        if self._let_pass.reselected or case.node.phase != "forward":
             return None
         changed = self._scored.changed_integers(case.node)
         foreign = next(filter(case.is_foreign, changed), None)
@@ -218,7 +217,7 @@ class ByScores:
         read = facts.paired.read(node)
         known = comparison.error[read]
         ranks = has(node.call, "chooses", "picks")
-        if not made or ranks or node.kind != "api" or phase_of(node) != "forward":
+        if not made or ranks or node.kind != "api" or node.phase != "forward":
             return None
         if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():
             return None
@@ -270,7 +269,7 @@ class ByScores:
         """
         order = self._facts.comparison.pairs.node
         nodes = self._matching.problem.in_order
-        rows = [r for r in self._scored.barely_agreeing() if phase_of(nodes[order[r]]) == "after"]
+        rows = [r for r in self._scored.barely_agreeing() if nodes[order[r]].phase == "after"]
         if rows and self._updates_alike():
             values = self._facts.paired.problem_values(rows)
             yield self._passing(nodes[order[rows[0]]], values, rounding=False)
@@ -278,14 +277,14 @@ class ByScores:
     def _updates_alike(self) -> bool:
         """Whether both runs made the same calls after the backward pass, with equal arguments."""
         trees, partner = (self._matching.problem, self._matching.benchmark), self._matching.partner
-        ours, theirs = ([n for n in tree.in_order if phase_of(n) == "after"] for tree in trees)
+        ours, theirs = ([n for n in tree.in_order if n.phase == "after"] for tree in trees)
         if not all(node in partner for node in (*ours, *theirs)):
             return False
         return not any(self._facts.divergent(node).arguments for node in ours)
 
     def _is_apart_from_findings(self, node: TreeNode) -> bool:
         """Whether a node ran before all findings, or no recorded value leads to it from one."""
-        if phase_of(node) != "forward":
+        if node.phase != "forward":
             return False
         if all(node.exec_order < finding.order for finding in self._known.findings):
             return True
@@ -299,7 +298,7 @@ class ByScores:
         if picked is not None and picked <= node.exec_order:
             return False  # other elements differ by as much as they like
         # Gradients take the rounding of two passes along.
-        most = (2.0 if phase_of(node) == "forward" else 3.0) * self._facts.threshold
+        most = (2.0 if node.phase == "forward" else 3.0) * self._facts.threshold
         if (self._facts.scores(node)[0] or 0.0) <= most:
             return False
         outputs = self._facts.divergent(node).outputs

@@ -21,7 +21,6 @@ from builder.diagnosis.policies.by_scores.value_makers import ValueMakers
 from builder.diagnosis.verdicts import Cause, Named
 from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import named_output
-from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import (
@@ -155,7 +154,7 @@ def was_fed_other_data(case: Case) -> Cause | None:
     """The first node that reads anything reads other data, or integers that no call made."""
     row = case.facts.worst(case.rows.inputs)
     is_foreign = case.is_foreign(row)
-    if (case.has_read and not is_foreign) or phase_of(case.node) != "forward":
+    if (case.has_read and not is_foreign) or case.node.phase != "forward":
         return None
     if case.facts.paired.ours[row].requires_grad:
         return None  # a parameter, or what a layer made that was not recorded
@@ -194,7 +193,7 @@ def differs_unexplained(case: Case) -> Cause | None:
     worst = case.facts.worst(asked or case.rows.inputs)
     if case.let_pass.reselected and not case.makers.is_made(worst):
         unexplained = False
-    elif case.let_pass.reselected and phase_of(case.node) == "backward":
+    elif case.let_pass.reselected and case.node.phase == "backward":
         unexplained = case.score_of_worst(case.rows.inputs) > 3 * case.facts.threshold
     else:
         unexplained = case.scored.is_clear(case.rows.inputs)
@@ -293,7 +292,7 @@ def has_grown(case: Case) -> bool:
     # What is off already may grow by as much again without a fault of its own.
     grown = score - before > case.facts.threshold + before
     ours, theirs = case.facts.comparison.precision
-    is_fine = phase_of(case.node) == "forward" and ours == theirs
+    is_fine = case.node.phase == "forward" and ours == theirs
     return grown and (is_fine or case.scored.is_clear(case.rows.outputs))
 
 
@@ -314,7 +313,7 @@ def may_follow_a_finding(case: Case) -> bool:
     gradient, whose call reads activations that its entry does not list.
     """
     node, facts, source = case.node, case.facts, case.attribution.source
-    if case.is_gradient or phase_of(node) != "forward":
+    if case.is_gradient or node.phase != "forward":
         return True
     seen, asked = {node}, [node]
     while asked and len(seen) <= _UPSTREAM:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from builder.dump.reader import read_dump
-from builder.match.step_phases import phase_key
 from builder.match.tree import build_tree
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
@@ -20,7 +19,7 @@ def ordered(tmp_path: Path, *names: str) -> list[str]:
     }
     tree = build_tree(read_dump(write_dump(tmp_path, made, dict.fromkeys(names))))
     nodes = (node for node in tree.in_order if node.entry is not None)
-    return [n.name for n in sorted(nodes, key=lambda n: phase_key(n, n.exec_order))]
+    return [n.name for n in sorted(nodes, key=lambda n: n.in_step)]
 
 
 def test_passes_that_no_update_parts_have_their_parts_together(tmp_path: Path) -> None:
