@@ -20,9 +20,8 @@ from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.nonfinite import (
-    nonfinite_at,
     say_first_nonfinite,
-    unmatched_makes_nonfinite,
+    unmatched_nonfinite,
 )
 from builder.diagnosis.policies.by_excess.excess_policy import ByExcess
 from builder.diagnosis.policies.by_scores.score_policy import ByScores
@@ -204,8 +203,8 @@ class Blame:
         cause = self._policy.behind(node)
         if cause is not None:
             self._known.carry(cause, node)
-        elif unmatched_makes_nonfinite(self._facts, node):
-            self._known.open(nonfinite_at(self._facts, node))
+        elif made := unmatched_nonfinite(self._facts, node):
+            self._known.open(made)
         if self._changes.is_change(node):
             self._changes.add("extra", node)
 

@@ -21,31 +21,25 @@ from builder.match.tree import TreeNode
 from builder.reasons import NonfiniteFirst, NonfiniteFollows, NonfiniteMade
 
 
-def unmatched_makes_nonfinite(facts: Facts, node: TreeNode) -> bool:
-    """Whether a call without a partner makes NaN or Inf of finite inputs."""
+def unmatched_nonfinite(facts: Facts, node: TreeNode) -> Named | None:
+    """How a call without a partner is named that makes NaN or Inf of finite inputs."""
     if is_exempt(node) or node.recomputed:
-        return False
+        return None
     values = facts.paired.values
-    return bool(_nonfinite_output(facts, node)[0]) and not any(
-        nonfinite_state(values.records[index])
-        for index in range(*node.values)
-        if not values.keys[index].startswith("output")
-    )
+    read = (i for i in range(*node.values) if not values.keys[i].startswith("output"))
+    if any(nonfinite_state(values.records[index]) for index in read):
+        return None
+    return nonfinite_at(facts, node)
 
 
-def nonfinite_at(facts: Facts, node: TreeNode) -> Named:
-    """How the call that makes NaN or Inf is named."""
-    reason = NonfiniteMade(*_nonfinite_output(facts, node))
-    return Named("non_finite", node, reason, score=1.0)
-
-
-def _nonfinite_output(facts: Facts, node: TreeNode) -> tuple[str, str]:
+def nonfinite_at(facts: Facts, node: TreeNode) -> Named | None:
+    """How the call is named that makes NaN or Inf, where its outputs hold any."""
     values = facts.paired.values
     for index in range(*node.values):
         key, state = values.keys[index], nonfinite_state(values.records[index])
         if state and key.startswith(OUTPUT_ROLES):
-            return key, state
-    return "", ""
+            return Named("non_finite", node, NonfiniteMade(key, state), score=1.0)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class Edges:
             largest = max([known.norm[row], *(known.norm[r] for r in read)])
             noise *= largest / max(known.norm[row], 1e-300)
         came = ESTIMATED * UNKNOWN * share * known.norm[row]
-        return excess_over(known.distance[row], came + noise, row, came=came)
+        return self._excess(row, came, "outside", None, noise)
 
     def around(self, node: TreeNode, size: float = 0.0) -> float:
         """The largest share by which what a node may have come from is apart.
@@ -283,8 +283,10 @@ class Edges:
         assert makers.ours is not None
         return self._known.outputs(makers.ours)
 
-    def _excess(self, row: int, came: float, way: Way, makers: Makers) -> Excess:
-        expected = came + self._known.noise[row]
+    def _excess(
+        self, row: int, came: float, way: Way, makers: Makers | None, noise: float | None = None
+    ) -> Excess:
+        expected = came + (self._known.noise[row] if noise is None else noise)
         told = way == "moved"
         return excess_over(self._known.distance[row], expected, row, way, makers, came, told)
 
