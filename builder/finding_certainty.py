@@ -21,6 +21,8 @@ from builder.reasons import (
     ExtraReplaced,
     FedOtherwise,
     FirstInexact,
+    GradientsCleared,
+    GradientsKept,
     HandsOn,
     HiddenByInfinity,
     InputDiffers,
@@ -62,7 +64,15 @@ _GUESSED = (UnrecordedDiffers, HandsOn, HiddenByInfinity, InputDiffers)
 # Scores grow from what goes in to what comes out, as rounding grows too.
 _GROWN = (Introduced, IntroducedBeyond, Drift, FirstInexact)
 # Equal to the last digit or not: nothing is estimated in that.
-_EXACT = (Rewritten, RewrittenOn, RewrittenThere, IntegersDiffer, NonfiniteMade)
+_EXACT = (
+    GradientsCleared,
+    GradientsKept,
+    Rewritten,
+    RewrittenOn,
+    RewrittenThere,
+    IntegersDiffer,
+    NonfiniteMade,
+)
 # What the two runs call, and with what: both dumps say it, whatever numbers there are.
 _CALLED = (
     ArgumentDiffers,

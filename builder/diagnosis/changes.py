@@ -196,9 +196,23 @@ class Changes:
             found = self._latest(c for c in live if c.scope is scope)
             if found is None and scope is not None:
                 found = self._latest(c for c in live if is_in(c.scope, scope))
-            if found is not None or scope is None:
+            if found is not None:
                 return found
+            if scope is None:
+                return self._behind_gradients() if node.phase == "after" else None
             scope = scope_of(scope)
+
+    def _behind_gradients(self) -> Change | None:
+        """The latest that one run alone calls to go back once more, behind all gradients of both.
+
+        It adds to gradients that agreed when they were recorded.
+        """
+        ours, partner = self._matching.problem.in_order, self._matching.partner
+        both = (n.exec_order for n in ours if n.phase == "backward" and n in partner)
+        last = max(both, default=-1)
+        return self._latest(
+            c for c in self._live() if c.node.phase == "backward" and c.order > last
+        )
 
     def of_gradient(self) -> Change | None:
         """The first value of which one run alone wants a gradient, or the call that cut it off."""
@@ -243,6 +257,8 @@ class Changes:
 
     def late(self) -> Named | None:
         """The last in the optimizer's part of a walk without findings: the next step shows it."""
+        while self._ahead:  # what the benchmark alone calls behind all that both do
+            self.add("missing", self._ahead.pop(), self._matching.problem.in_order[-1])
         kinds = ("extra", "missing", "argument")
         late = self._latest(c for c in self._live() if c.kind in kinds and c.node.phase == "after")
         return None if late is None else self.naming(late, self._matching.problem.in_order[-1], 0.0)

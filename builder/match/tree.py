@@ -100,6 +100,11 @@ class TreeNode:
         return self.entry.path.rpartition(".")[2] or self.entry.type_name
 
 
+def runs_behind_gradients(in_step: tuple[int, int]) -> bool:
+    """Whether a node with such a place in its step runs behind a backward pass."""
+    return in_step[0] % len(_PHASES) == _PHASES.index("after")
+
+
 @dataclass(slots=True)
 class Tree:
     """The nodes of one dump: `root`, all by name, and all in execution order (root last)."""

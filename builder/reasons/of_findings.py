@@ -236,6 +236,18 @@ class RewrittenThere(FindingFact, frozen=True):
     step: int
 
 
+class GradientsKept(FindingFact, frozen=True):
+    """Gradients are the benchmark's and what stood there before, in a step, added up."""
+
+    step: int
+
+
+class GradientsCleared(FindingFact, frozen=True):
+    """Gradients lack what stood there before, in a step, and what the benchmark adds to."""
+
+    step: int
+
+
 class OptimizerDiffers(FindingFact, frozen=True, tag="optimizer"):
     """All gradients of a step agree: the optimizer's update is what differs."""
 
@@ -433,6 +445,8 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     UnrecordedDiffers,
     IntegersDiffer,
     ParameterDiffers,
+    GradientsCleared,
+    GradientsKept,
     Rewritten,
     RewrittenOn,
     RewrittenThere,

@@ -220,6 +220,16 @@ SENTENCES: Mapping[str, Words] = {
         "标杆侧在此处读取的参数不是其优化器在第 {step} 步留下的参数；问题侧读取的就是其优化器留下"
         "的参数",
     ),
+    "gradients_kept": Words(
+        "it is the benchmark's gradient plus what was there before, in step {step}: the gradients "
+        "were not cleared in between",
+        "等于标杆侧的梯度加上此前（第 {step} 步）的梯度：两者之间没有清零",
+    ),
+    "gradients_cleared": Words(
+        "it lacks the gradient that was there before, in step {step}, to which the benchmark run "
+        "adds: the gradients were cleared in between",
+        "缺少此前（第 {step} 步）的梯度，而标杆侧在其上累加：两者之间梯度被清零",
+    ),
     "optimizer": Words(
         "all gradients of step {step} agree, so the optimizer's update is what differs",
         "第 {step} 步的所有梯度都一致，因此差异来自优化器的更新",

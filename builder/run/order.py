@@ -8,9 +8,20 @@ from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
-from builder.reasons import BatchDiffers, OptimizerDiffers, RowsDiffer, UnrecordedDiffers
+from builder.match.tree import runs_behind_gradients
+from builder.reasons import (
+    BatchDiffers,
+    ExtraCalls,
+    ExtraReplaced,
+    MissingCalls,
+    MissingReplaced,
+    OptimizerDiffers,
+    RowsDiffer,
+    UnrecordedDiffers,
+)
 from builder.run.healed import with_healed
 from builder.run.rewritten import is_rewritten, with_rewritten
+from builder.run.uncleared import is_uncleared, with_uncleared
 from builder.work.outcome import PairOutcome, StoredFinding
 
 # What a step inherits from the one before it: its weights, and what was computed from them.
@@ -200,7 +211,7 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     rewritten: int | None = None  # the place of the first that says a weight was written anew
     previous: PairOutcome | None = None
     let_pass: frozenset[Hashable] = frozenset()
-    for outcome in with_rewritten(outcomes):
+    for outcome in with_uncleared(with_rewritten(outcomes)):
         significant = [f for f in outcome.findings if not _is_rounding(f, let_pass)]
         late = previous.late if previous is not None else None
         if significant and not listed and late is not None and not _is_fed(significant[0]):
@@ -232,9 +243,33 @@ def _explained_by(
 ) -> int | None:
     """The place of the finding of an earlier step that explains another one."""
     if is_rewritten(finding):  # the same again, and not what the step before left
-        return rewritten
+        return _update_before(finding, listed) if rewritten is None else rewritten
     first = listed[0].step if listed else finding.step
-    return 0 if first < finding.step and _is_inherited(finding) else None
+    if first < finding.step and _is_inherited(finding):
+        return 0
+    if finding.kind == "argument_differs" and runs_behind_gradients(finding.sort_key):
+        return _update_before(finding, listed)  # as by an optimizer's count of its steps
+    if ".parameters_grad." in finding.name:  # added to what was not cleared
+        uncleared = (place for place, one in enumerate(listed) if is_uncleared(one))
+        place = next(uncleared, None)
+        is_later = place is not None and listed[place].step < finding.step
+        return place if is_later or is_uncleared(finding) else None
+    return None
+
+
+def _update_before(finding: StoredFinding, listed: Sequence[StoredFinding]) -> int | None:
+    """The place of calls that one run alone makes behind a backward pass, as its optimizer's are.
+
+    Of a step before, or of the same step and line.
+    """
+    calls = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced)
+    made = (
+        place
+        for place, one in enumerate(listed)
+        if isinstance(one.reasons[0], calls) and runs_behind_gradients(one.sort_key)
+        if one.step < finding.step or (one.line is not None and one.line == finding.line)
+    )
+    return next(made, None)
 
 
 def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:

@@ -24,6 +24,7 @@ from builder.reasons import (
     UntoldChoices,
     encode,
 )
+from builder.work.stored_gradients import StoredGradients
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ class PairOutcome:
     of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
     parameters that differ by more than rounding, whatever findings there are; `late` and
     `tolerated` are for the next step to look at; `evidence` is what a claim on the pair may rest
-    on; `graphs`, `messages` and `weights` (by `readers`) stand in the order problem, benchmark. Of
+    on; `graphs`, `messages` and `weights` (by `readers`) stand in the order problem, benchmark;
+    `gradients` are those of parameters, in the order of the problem's nodes. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
     by an assumed layout, how many set aside by reason, and where each rank of the problem stands.
     """
@@ -159,6 +161,7 @@ class PairOutcome:
     messages: tuple[tuple[Message, ...], ...] = ()
     readers: tuple[Reader, ...] = ()
     weights: tuple[WeightPrints, ...] = ()
+    gradients: tuple[StoredGradients, ...] = ()
     layouts: tuple[str, str] | None = None
     values: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[str, int] = field(default_factory=dict)

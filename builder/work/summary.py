@@ -45,6 +45,7 @@ from builder.work.evidence import pair_evidence
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
+from builder.work.stored_gradients import stored_gradients
 from msprobe_core.format import COMMUNICATION
 
 
@@ -140,6 +141,7 @@ def outcome_of(
             (rated_error, apart_ends),
             () if merged is None else merged.resolution.without_numbers,
         ),
+        gradients=stored_gradients(comparison, problem.id_of),
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(merged),
     )

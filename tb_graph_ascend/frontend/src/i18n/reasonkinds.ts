@@ -53,6 +53,8 @@ export const REASON_KINDS = {
   unrecorded_differs: "finding",
   integers_differ: "finding",
   parameter_differs: "finding",
+  gradients_cleared: "finding",
+  gradients_kept: "finding",
   rewritten: "finding",
   rewritten_on: "finding",
   rewritten_there: "finding",

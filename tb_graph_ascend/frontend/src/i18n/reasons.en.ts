@@ -48,6 +48,8 @@ export const reasonsEn: Record<string, string> = {
   rewritten: "the optimizer left other parameters in step {{step}} than are read here; the benchmark run reads what its optimizer left",
   rewritten_on: "the optimizer left other parameters in step {{step}} than are read here on rank {{ranks}} ({{coordinates}}); the benchmark run reads what its optimizer left",
   rewritten_there: "the benchmark run reads other parameters here than its optimizer left in step {{step}}; this run reads what its optimizer left",
+  gradients_kept: "it is the benchmark's gradient plus what was there before, in step {{step}}: the gradients were not cleared in between",
+  gradients_cleared: "it lacks the gradient that was there before, in step {{step}}, to which the benchmark run adds: the gradients were cleared in between",
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",
   drift: "{{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
   hidden_by_infinity: "infinities in its output hide whether it agrees; {{reader}} reads it as {{value}}, and there the outputs differ",

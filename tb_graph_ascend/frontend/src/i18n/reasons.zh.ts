@@ -48,6 +48,8 @@ export const reasonsZh: Record<string, string> = {
   rewritten: "此处读取的参数不是优化器在第 {{step}} 步留下的参数；标杆侧读取的就是其优化器留下的参数",
   rewritten_on: "rank {{ranks}}（{{coordinates}}）在此处读取的参数不是优化器在第 {{step}} 步留下的参数；标杆侧读取的就是其优化器留下的参数",
   rewritten_there: "标杆侧在此处读取的参数不是其优化器在第 {{step}} 步留下的参数；问题侧读取的就是其优化器留下的参数",
+  gradients_kept: "等于标杆侧的梯度加上此前（第 {{step}} 步）的梯度：两者之间没有清零",
+  gradients_cleared: "缺少此前（第 {{step}} 步）的梯度，而标杆侧在其上累加：两者之间梯度被清零",
   optimizer: "第 {{step}} 步的所有梯度都一致，因此差异来自优化器的更新",
   drift: "{{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
   hidden_by_infinity: "其输出中的无穷大使其无法判断是否一致；{{reader}} 将其作为 {{value}} 读取，而后者的输出不同",
