@@ -14,6 +14,7 @@ from typing import Literal
 from builder.compare.comparison import Comparison
 from builder.diagnosis.changes import scope_of
 from builder.flow.feeding import NOWHERE, Flow, named_output
+from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 
 Role = Literal["loss", "output", "gradient"]
@@ -101,16 +102,23 @@ class EndResults:
         return self.has_unread(node) and not is_passed_on
 
     def _may_read_a_leaf(self, call: TreeNode | None) -> bool:
-        """Whether a call reads what wants a gradient and nothing recorded made, as parameters."""
+        """Whether a call reads what wants a gradient and nothing recorded made, as parameters.
+
+        Those of which a module's gradients are recorded are no more than a part of these.
+        """
         if call is None:
             return True
-        values = self.tree.dump.values
+        values, numbers = self.tree.dump.values, self._flow.prints.numbers
         return any(
             record.requires_grad is not False and record.source is None and record.through is None
             for i, record in enumerate(values.records[slice(*call.values)], call.values[0])
-            if record.dtype is not None and i not in self._made
+            if record.dtype is not None and i not in self._made and numbers[i] not in self._held
             if not values.keys[i].startswith("output")
         )
+
+    @cached_property
+    def _held(self) -> dict[int, TreeNode]:
+        return holders(self._flow)
 
     @cached_property
     def _made(self) -> set[int]:
@@ -128,6 +136,15 @@ class EndResults:
     def is_unread(self, value: int) -> bool:
         """Whether a value of the run's dump is put out and read by no recorded call."""
         return value not in self._read and self.tree.dump.values.keys[value].startswith("output")
+
+
+def holders(flow: Flow) -> dict[int, TreeNode]:
+    """The modules of whose parameters gradients are recorded, by the parameters' fingerprints."""
+    keys, numbers = flow.tree.dump.values.keys, flow.prints.numbers
+    modules = dict.fromkeys(n.forward for n in flow.tree.in_order if n.holds_gradients)
+    read = ((i, module) for module in modules if module for i in range(*module.values))
+    named = ((numbers[i], module) for i, module in read if keys[i].startswith("parameters."))
+    return {number: module for number, module in named if number != NO_PRINT}
 
 
 def _differing(comparison: Comparison, ends: EndResults) -> Iterator[EndResult]:

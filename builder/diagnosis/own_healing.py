@@ -9,13 +9,15 @@ difference nothing tells that one of them is none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from builder.diagnosis.changes import are_of_one_run, scope_of
+from builder.diagnosis.end_results import holders
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.recorded_passages import recorded_edges
 from builder.match.tree import TreeNode, subtree
 
 Agrees = Callable[[int], bool]
@@ -64,10 +66,15 @@ class OwnHealing:
             if node in region:
                 continue
             region.add(node)
+            passing = [r for r in self._sides[0].passing.get(node, ()) if _computes(r)]
             if node.values[0] == node.values[1]:
-                return set()  # nothing tells what it reads, or who reads it
+                if not passing:
+                    return set()  # nothing tells who reads what it puts out
+                pending += passing
+                continue
             for value in self._apart(node):
                 readers = [r for r in self._sides[0].readers.get(value, ()) if _computes(r)]
+                readers += passing
                 if not readers:
                     return set()  # it ends here, or nobody knows where it goes
                 pending += readers
@@ -93,10 +100,12 @@ class OwnHealing:
         alone = {node for node in in_order if node not in partner and _computes(node)}
         fed: set[TreeNode] = set()
         for edges, calls in zip(self._sides, (region, alone), strict=True):
-            if any(edges.has_strange(node) for node in calls):
+            leaves = {leaf for node in calls for leaf in edges.leaves(node)}
+            if None in leaves:
                 return None
             made = {maker for node in calls for maker in edges.makers.get(node, ())}
             around = {scope for node in calls if (scope := scope_of(node)) is not None}
+            around |= {module for module in leaves if module is not None}
             fed |= {partner.get(node, node) if calls is alone else node for node in made - alone}
             fed |= {partner[scope] for scope in around if scope in partner and calls is alone}
             fed |= around if calls is region else set()
@@ -129,14 +138,19 @@ class OwnHealing:
 
 
 class _Edges:
-    """Who reads a value of one run, and whose values a call reads."""
+    """Who reads a value of one run, and whose values a call reads.
+
+    `passing` are those who read what a call put out behind calls without values, and these.
+    """
 
     def __init__(self, flow: Flow) -> None:
         in_order = flow.tree.in_order
         self.readers: dict[int, list[TreeNode]] = defaultdict(list)
         self.makers: dict[TreeNode, list[TreeNode]] = defaultdict(list)
-        self._values = flow.tree.dump.values
+        self.passing: dict[TreeNode, list[TreeNode]] = defaultdict(list)
+        self._values, self._prints = flow.tree.dump.values, flow.prints
         self._known: set[int] = set()
+        self._holders = holders(flow)
         columns = (flow.value, flow.consumer, flow.producer, flow.output)
         edges = zip(*(column.tolist() for column in columns), strict=True)
         for value, consumer, producer, output in edges:
@@ -145,17 +159,23 @@ class _Edges:
             if producer != NOWHERE:
                 self._known.add(value)
                 self.makers[in_order[consumer]].append(in_order[producer])
+        told = recorded_edges(flow).found if flow.tree.dump.passing else {}
+        for way, (_, value) in told.items():
+            maker, reader = in_order[way.producer], in_order[way.consumer]
+            self.passing[maker].append(reader)
+            self.makers[reader].append(maker)
+            self._known.add(value)
 
-    def has_strange(self, node: TreeNode) -> bool:
-        """Whether a call reads a tensor that wants a gradient and that no recorded call made."""
-        keys, records = self._values.keys, self._values.records
-        read = (v for v in range(*node.values) if not keys[v].startswith("output"))
-        return any(
-            records[value].dtype is not None
-            and records[value].requires_grad is not False
-            and value not in self._known
-            for value in read
-        )
+    def leaves(self, node: TreeNode) -> Iterator[TreeNode | None]:
+        """The modules that hold what a call reads, wants a gradient and no recorded call made.
+
+        None stands for one of which no gradients are recorded.
+        """
+        keys, records, numbers = self._values.keys, self._values.records, self._prints.numbers
+        for value in range(*node.values):
+            wants = records[value].dtype is not None and records[value].requires_grad is not False
+            if wants and value not in self._known and not keys[value].startswith("output"):
+                yield self._holders.get(numbers[value])
 
 
 def _computes(node: TreeNode) -> bool:

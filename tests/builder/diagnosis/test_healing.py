@@ -98,10 +98,19 @@ def padded_inside(mixer: Mixer, x: Tensor) -> Tensor:
     return functional.conv1d(rows, torch.linspace(0.1, 1, 6 * 6 * 3).view(6, 6, 3), padding=1)[0]
 
 
+def at_once(mixer: Mixer, x: Tensor) -> Tensor:
+    return functional.linear(x, mixer.inner.weight)
+
+
+def in_halves(mixer: Mixer, x: Tensor) -> Tensor:
+    return torch.cat([functional.linear(half, mixer.inner.weight) for half in x.split(3)])
+
+
 WAYS = [
     (degrees, eighths),
     (scaled_before, scaled_behind),
     (padded_before, padded_inside),
+    (at_once, in_halves),
 ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from msprobe_core.torch.measure.sketched_numbers import measure_and_sketch
 from tests.builder.diagnosis.recorded_programs import Change, found, names, same
@@ -37,6 +38,27 @@ class Selected(nn.Module):
         place = torch.where(hidden.sum() > 100, *self.places)
         (index,) = torch.where(torch.arange(LENGTH) == place)
         return hidden * torch.cos(self.table[index])
+
+
+class Cut(nn.Module):
+    """Cuts a row off behind a pad, which is all that the cut takes away where the pad is last."""
+
+    def __init__(self, pad: Change = same) -> None:
+        super().__init__()
+        self.first, self.last, self.pad = nn.Linear(16, 16), nn.Linear(16, 16), pad
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = torch.sin(self.first(x))
+        padded = functional.pad(hidden, (0, 0, 0, 1)) if self.pad is same else self.pad(hidden)
+        return self.last(padded[:-1])
+
+
+def padded_before(x: Tensor) -> Tensor:
+    return functional.pad(x, (0, 0, 1, 0))
+
+
+def test_what_a_cut_takes_away_goes_back_to_the_pad(tmp_path: Path) -> None:
+    assert names(found(tmp_path, Cut, pad=padded_before)) == ["Functional.pad.0.forward"]
 
 
 def raised(x: Tensor) -> Tensor:

@@ -199,7 +199,7 @@ class ByExcess:
             return self._edges.makers_of_values(range(*node.values))
         made: list[TreeNode] = []
         for row in self._known.inputs(node):
-            if self._known.distance[row] > 0 or self._may_hide(row):
+            if not self._known.is_rounded(row) or self._may_hide(row):
                 makers = self._edges.makers(row)
                 theirs = self._matching.partner.get(makers.theirs) if makers.theirs else None
                 made += [one for one in (makers.ours, theirs) if one is not None]
