@@ -16,6 +16,7 @@ WORKERS  ?= 2
 TORCH     = torch==2.13.0
 # NumPy 2 passes MindSpore's own check and ends its first real model.
 MINDSPORE = mindspore==2.10.0 numpy<2
+CORE = builder.diagnosis builder.diagnosis.policies.by_excess builder.diagnosis.policies.by_scores
 MINDSPORE_VENV := .venv-mindspore
 PORTS_VENV := .venv-ports
 
@@ -178,6 +179,7 @@ docs: venv  ## the documentation as a site, in build/site; warnings are errors
 
 rooms: venv  ## the picture of docs/architecture.md: who imports whom
 	$(BIN)/python docs/draw_rooms.py > docs/pictures/rooms.svg
+	$(BIN)/python docs/draw_rooms.py $(CORE) > docs/pictures/core.svg
 
 dist: venv build  ## what a release consists of, in dist/: the sdist, a wheel with the compiled kernel, one for any platform
 	$(BIN)/python build_backend/release.py dist

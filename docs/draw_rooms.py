@@ -1,4 +1,4 @@
-"""Draws the rooms of builder and dumper and who imports whom: python docs/draw_rooms.py > FILE.
+"""Draws the rooms of packages and who imports whom: python docs/draw_rooms.py [PACKAGE …] > FILE.
 
 A room is a folder or file directly below the package. It stands above every room that it imports,
 so that no line runs upwards; the words in it are the first of its own docstring.
@@ -16,7 +16,7 @@ import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("builder", "msprobe_core")
-WIDE, HIGH, STEP, MARGIN, REACH = 750, 30, 42, 16, 200
+WIDE, HIGH, STEP, MARGIN, REACH, INDENT = 790, 30, 42, 16, 200, 150
 STYLE = (
     "rect{fill:#eef3f8;stroke:#5b7083}text{font:13px sans-serif;fill:#1d2b36}"
     ".name{font-weight:bold}path{stroke:#7d95a8;fill:none;stroke-width:1.2;opacity:.75}"
@@ -24,9 +24,9 @@ STYLE = (
 
 
 def main() -> None:
-    """Print one SVG, the packages below each other."""
+    """Print one SVG, the packages below each other; builder and dumper without any named."""
     top, parts = MARGIN, []
-    for package in PACKAGES:
+    for package in sys.argv[1:] or PACKAGES:
         imports = _imports(package)
         body = _draw(package, imports, list(_order(imports)))
         parts.append(f'<g transform="translate({MARGIN},{top})">{body}</g>')
@@ -51,7 +51,7 @@ def _draw(package: str, imports: Mapping[str, set[str]], order: list[str]) -> st
 
 def _imports(package: str) -> dict[str, set[str]]:
     """Which room imports which."""
-    graph = grimp.build_graph(package)
+    graph = grimp.build_graph(package.partition(".")[0])
     rooms = {name.rpartition(".")[2]: name for name in graph.find_children(package)}
     inside = {room: {name, *graph.find_descendants(name)} for room, name in rooms.items()}
     owner = {module: room for room, modules in inside.items() for module in modules}
@@ -90,12 +90,12 @@ def _box(package: str, room: str, y: int) -> str:
     return (
         f'<rect y="{y}" width="{WIDE}" height="{HIGH}" rx="4"/>'
         f'<text class="name" x="10" y="{y + 20}">{escape(room)}</text>'
-        f'<text x="110" y="{y + 20}">{escape(_purpose(package, room))}</text>'
+        f'<text x="{INDENT}" y="{y + 20}">{escape(_purpose(package, room))}</text>'
     )
 
 
 def _purpose(package: str, room: str) -> str:
-    folder = ROOT / package / room
+    folder = ROOT.joinpath(*package.split("."), room)
     file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return " ".join(text.partition("\n\n")[0].split())[:96]
