@@ -14,7 +14,7 @@ from typing import Literal
 from builder.compare.comparison import Comparison
 from builder.diagnosis.changes import scope_of
 from builder.flow.feeding import NOWHERE, Flow, named_output
-from builder.flow.fingerprints import NO_PRINT
+from builder.flow.parameter_readers import holders
 from builder.match.tree import TreeNode
 
 Role = Literal["loss", "output", "gradient"]
@@ -136,15 +136,6 @@ class EndResults:
     def is_unread(self, value: int) -> bool:
         """Whether a value of the run's dump is put out and read by no recorded call."""
         return value not in self._read and self.tree.dump.values.keys[value].startswith("output")
-
-
-def holders(flow: Flow) -> dict[int, TreeNode]:
-    """The modules of whose parameters gradients are recorded, by the parameters' fingerprints."""
-    keys, numbers = flow.tree.dump.values.keys, flow.prints.numbers
-    modules = dict.fromkeys(n.forward for n in flow.tree.in_order if n.holds_gradients)
-    read = ((i, module) for module in modules if module for i in range(*module.values))
-    named = ((numbers[i], module) for i, module in read if keys[i].startswith("parameters."))
-    return {number: module for number, module in named if number != NO_PRINT}
 
 
 def _differing(comparison: Comparison, ends: EndResults) -> Iterator[EndResult]:

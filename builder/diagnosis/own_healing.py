@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from builder.diagnosis.changes import are_of_one_run, scope_of
-from builder.diagnosis.end_results import holders
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.parameter_readers import holders
 from builder.flow.recorded_passages import recorded_edges
 from builder.match.tree import TreeNode, subtree
 

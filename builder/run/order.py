@@ -253,6 +253,8 @@ def _explained_by(
         uncleared = (place for place, one in enumerate(listed) if is_uncleared(one))
         place = next(uncleared, None)
         is_later = place is not None and listed[place].step < finding.step
+        if place is None and is_uncleared(finding):  # what no optimizer knows none clears
+            return _update_before(finding, listed)
         return place if is_later or is_uncleared(finding) else None
     return None
 

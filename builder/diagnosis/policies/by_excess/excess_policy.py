@@ -34,6 +34,7 @@ from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Verdict
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
+from builder.flow.parameter_readers import ParameterReaders
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 
@@ -192,7 +193,29 @@ class ByExcess:
                 # It is what a call inside the module, or beside it, has put out.
                 makers += module.children if module is not None else []
                 makers += [m for r in rows if (m := self.maker(r)) is not None]
-        return next((source[maker] for maker in makers if maker in source), None)
+        found = next((source[maker] for maker in makers if maker in source), None)
+        return found or (self._of_other_readers(node) if node.holds_gradients else None)
+
+    def _of_other_readers(self, node: TreeNode) -> Finding | None:
+        """The finding that calls elsewhere follow from which read a module's parameters as well.
+
+        As a penalty on weights does, or two modules of one weight: all that they return is added
+        up. What the benchmark alone calls has left no part in the problem's.
+        """
+        module = node.forward
+        partner = None if module is None else self._matching.partner.get(module)
+        if module is None or partner is None:
+            return None
+        readers = zip(self._parameter_readers, (module, partner))
+        ours, theirs = (list(known.of(own)) for known, own in readers)
+        source, found = self._attribution.source, self._changes.finding_of
+        known = [source.get(call.backward) or found(call) for call in ours if call.backward]
+        known += [found(call) for call in theirs if call not in self._matching.partner]
+        return next(filter(None, known), None)
+
+    @cached_property
+    def _parameter_readers(self) -> tuple[ParameterReaders, ParameterReaders]:
+        return ParameterReaders(self._flows[0]), ParameterReaders(self._flows[1])
 
     def _makers_of(self, node: TreeNode) -> list[TreeNode]:
         if node not in self._matching.partner:
@@ -347,8 +370,9 @@ class ByExcess:
             worst = Excess(inf, self._known.outputs(node)[0])
         if cause is not None and worst.times <= (PLAIN if worst.told else BEHIND):
             return None
-        if cause is not None and node.holds_gradients and not worst.told:
-            return None  # it may add up with that of another call of its parameter
+        adds_up = cause is not None and node.holds_gradients
+        if adds_up and (not worst.told or self._of_other_readers(node) is not None):
+            return None  # with that of another call of its parameter
         change = self._changes.of(node)
         if worst.times <= (PLAIN if change is None or cause is not None else _CHANGED):
             return None

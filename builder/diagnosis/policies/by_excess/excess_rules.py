@@ -85,8 +85,8 @@ class Case:
 
     @property
     def is_gradient(self) -> bool:
-        """Whether the node is part of the backward pass."""
-        return self.node.direction == "backward"
+        """Whether the node is part of the backward pass, or holds what that left to parameters."""
+        return self.node.direction == "backward" or self.node.holds_gradients
 
     def of_input(self, reason: Reason) -> Named:
         """Name the node for what it reads; an earlier step may have left that behind."""
@@ -378,6 +378,7 @@ RULES_FOR_MODULES: tuple[Rule, ...] = (
 RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     called_otherwise,
     backward_of_a_changed_call,
+    gradient_of_one_run,
     hidden_by_infinity,
     given_otherwise,
     introduces_a_difference,

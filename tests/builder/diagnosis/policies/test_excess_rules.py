@@ -222,6 +222,19 @@ class WrongSines(TorchDispatchMode):
 Runs = Callable[[Path], tuple[Path, Path]]
 
 
+class CutInTime(Net):
+    """A layer called twice, of which the later call alone trains it; what it reads is its own."""
+
+    def prepare(self) -> None:
+        self.cell, self.begin = nn.Linear(16, 16), torch.linspace(-1, 1, 512).view(32, 16)
+
+    def between(self, x: Tensor) -> Tensor:
+        state = torch.sin(self.cell(self.begin))
+        if self.wrong:
+            state = state.detach()
+        return x + torch.sin(self.cell(state))
+
+
 def both(program: type[Net]) -> Runs:
     return lambda path: (
         _recorded(path / "p", program, True),
@@ -297,6 +310,7 @@ FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
     ("MODULES", "introduces_a_difference"): (inside(scaled_unseen), "Module.inner.Inner.forward.0"),
     ("OUTPUTS", "called_otherwise"): (both(OtherArgument), "Functional.gelu.0.forward"),
     ("OUTPUTS", "backward_of_a_changed_call"): (_passing_back, "Torch.mul.0.forward"),
+    ("OUTPUTS", "gradient_of_one_run"): (both(CutInTime), "Tensor.detach.0.forward"),
     ("OUTPUTS", "hidden_by_infinity"): (both(Overflowed), "Tensor.reciprocal.0.forward"),
     ("OUTPUTS", "given_otherwise"): (both(WithoutABias), "Functional.linear.1.forward"),
     ("OUTPUTS", "introduces_a_difference"): (both(WrongKernel), "Torch.sin.0.forward"),
