@@ -529,8 +529,8 @@ SENTENCES: Mapping[str, Words] = {
         "能比较的值不到一半：{total} 个中的 {compared} 个",
     ),
     "merged_values": Words(
-        "{compared} values were compared, of these {assumed} by a guess of how the ranks share "
-        "them and {bounded} by their mean alone; {set_aside} were not ({reasons})",
+        "{compared} values were compared, {assumed} of them by a layout that was inferred from "
+        "shapes and values, {bounded} by their mean alone; not compared: {set_aside} ({reasons})",
         "比对了 {compared} 个值，其中 {assumed} 个按推测的各卡分布比对，{bounded} 个只比对了均值；"
         "{set_aside} 个未比对（{reasons}）",
     ),
