@@ -361,9 +361,10 @@ SENTENCES: Mapping[str, Words] = {
         "同一程序（{sure}）：{shared:percent} 的调用按名称配对",
     ),
     "two_versions": Words(
-        "two versions of one program ({sure}): {shared:percent} of the calls pair by name, "
-        "{alone} nodes have no partner",
-        "同一程序的两个版本（{sure}）：{shared:percent} 的调用按名称配对，{alone} 个节点没有对应",
+        "two versions of one program ({sure}): {shared:percent} of the calls of the run with fewer "
+        "pair by name, {alone} nodes of both have no partner",
+        "同一程序的两个版本（{sure}）：调用较少的一次运行有 {shared:percent} 的调用按名称配对，"
+        "两侧共 {alone} 个节点没有对应",
     ),
     "two_programs": Words(
         "two programs of one model ({sure}): {shared:percent} of the calls pair by name, and "

@@ -79,7 +79,7 @@ export const reasonsEn: Record<string, string> = {
   incomparable: "{{value}}: the frameworks record gradients of different things here, so it is not compared",
   two_frameworks: "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, not the calls inside it, and the optimizer is left aside",
   one_program: "one program ({{sure}}): {{shared, percent}} of the calls pair by name",
-  two_versions: "two versions of one program ({{sure}}): {{shared, percent}} of the calls pair by name, {{alone}} nodes have no partner",
+  two_versions: "two versions of one program ({{sure}}): {{shared, percent}} of the calls of the run with fewer pair by name, {{alone}} nodes of both have no partner",
   two_programs: "two programs of one model ({{sure}}): {{shared, percent}} of the calls pair by name, and {{found}} of {{weights}} weights by value",
   same_tokens: "two programs of one model over the same tokens ({{sure}}): {{found}} of {{weights}} weights pair by value, {{tokens}} tokens of {{requests}} requests by what both are fed",
   unknown_kind: "no kind told: {{shared, percent}} of the calls pair by name",

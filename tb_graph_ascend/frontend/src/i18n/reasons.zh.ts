@@ -79,7 +79,7 @@ export const reasonsZh: Record<string, string> = {
   incomparable: "{{value}}：两个框架在此记录的梯度含义不同，不作比较",
   two_frameworks: "{{problem}} 与 {{benchmark}} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比较",
   one_program: "同一程序（{{sure}}）：{{shared, percent}} 的调用按名称配对",
-  two_versions: "同一程序的两个版本（{{sure}}）：{{shared, percent}} 的调用按名称配对，{{alone}} 个节点没有对应",
+  two_versions: "同一程序的两个版本（{{sure}}）：调用较少的一次运行有 {{shared, percent}} 的调用按名称配对，两侧共 {{alone}} 个节点没有对应",
   two_programs: "同一模型的两个程序（{{sure}}）：{{shared, percent}} 的调用按名称配对，{{found}}/{{weights}} 个权重按数值配对",
   same_tokens: "同一模型的两个程序处理相同的 token（{{sure}}）：{{found}}/{{weights}} 个权重按数值配对，{{requests}} 个请求的 {{tokens}} 个 token 按输入配对",
   unknown_kind: "无法判断关系：{{shared, percent}} 的调用按名称配对",
