@@ -292,7 +292,7 @@ compile-faults: venv  ## twelve faults seeded into compilers: the first wrong mo
 
 compile-models: venv  ## twelve models of transformers, timm, diffusers under inductor, recorded; installs them; goes on where it was ended
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) timm diffusers
-	$(BIN)/python -W ignore -m benchmarks.compiled docs/howto/graph-mode.md
+	$(BIN)/python -W ignore -m benchmarks.compiled docs/internals/graph-mode-measured.md
 
 # --- measurements ----------------------------------------------------------------------------------
 
