@@ -100,7 +100,7 @@ describe("building", () => {
     await build(page).click();
     await expect.poll(() => pair.count(), { timeout: 30_000 }).toBe(1);
     const rank = join(places.buildingFolder, "held/problem/step0/rank0");
-    rmSync(join(rank, "construct.json.held"));
+    rmSync(join(rank, "stack.json.held"));
     // The rows of what was open before stand behind the form until the new file is opened.
     await expect.poll(results, { timeout: 40_000 }).toHaveLength(before.length + 1);
     await page.locator(".build-form").waitFor({ state: "hidden", timeout: 40_000 });

@@ -64,7 +64,7 @@ def hold(dumps: Path, folder: Path) -> None:
     for side in ("problem", "bench"):
         only = next((dumps / side / "step0").iterdir())
         shutil.copytree(only, folder / side / "step0" / "rank0")
-    (folder / "problem" / "step0" / "rank0" / "construct.json.held").touch()
+    (folder / "problem" / "step0" / "rank0" / "stack.json.held").touch()
 
 
 def build_partly(folder: Path) -> None:

@@ -107,7 +107,7 @@ def test_cancelled_build_is_gone_at_once(
     dumps = folder / "dumps"
     sides = {"problem": str(dumps / "problem"), "benchmark": str(dumps / "bench")}
     monkeypatch.setenv("PYTHONPATH", str(HELD_OPEN))  # reading lasts as long as any build could
-    (dumps / "problem" / "step0" / "rank0" / "construct.json.held").touch()
+    (dumps / "problem" / "step0" / "rank0" / "stack.json.held").touch()
     job = start(client, **sides)
     again = client.post("/api/builds", json=sides)
     assert again.status_code == 409
@@ -201,7 +201,7 @@ def test_ended_build_leaves_what_others_write(
     start_worker = build_jobs._start_worker
     monkeypatch.setattr(build_jobs, "_start_worker", remember)
     monkeypatch.setenv("PYTHONPATH", str(HELD_OPEN))
-    (folder / "dumps" / "problem" / "step0" / "rank0" / "construct.json.held").touch()
+    (folder / "dumps" / "problem" / "step0" / "rank0" / "stack.json.held").touch()
     sides = {
         "problem": str(folder / "dumps" / "problem"),
         "benchmark": str(folder / "dumps" / "bench"),
