@@ -145,7 +145,8 @@ _EN = {
     "is.null_statistics": "{count} values of which one run alone has statistics",
     "is.contradicted": "{count} values whose statistics differ beside equal elements, so that one "
     "of the two is not theirs",
-    "is.some_statistics": "numbers that only one run recorded of {count} values",
+    "is.some_statistics": "what one run recorded more of {count} values than the other, such as "
+    "sketches",
     "is.no_statistics": "{count} values without any recorded number",
     "is.unchecked_step": "{count} steps whose ranks could not be compared with each other",
     "is.only_rank": "{count} ranks of one run alone",

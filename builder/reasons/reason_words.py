@@ -531,9 +531,9 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "merged_values": Words(
         "{compared} values were compared, {assumed} of them by a layout that was inferred from "
-        "shapes and values, {bounded} by their mean alone; not compared: {set_aside} ({reasons})",
+        "shapes and values, {bounded} by their mean alone; not compared: {reasons}",
         "比对了 {compared} 个值，其中 {assumed} 个按推测的各卡分布比对，{bounded} 个只比对了均值；"
-        "{set_aside} 个未比对（{reasons}）",
+        "未比对：{reasons}",
     ),
     "only_in": Words(
         "step {step} rank {rank} exists on the {side:side} side only",

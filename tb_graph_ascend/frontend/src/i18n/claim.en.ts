@@ -82,7 +82,7 @@ export const claimEn = {
     files: "the elements of {{count}} values, whose tensor files are missing, cannot be read or do not fit",
     null_statistics: "{{count}} values of which one run alone has statistics",
     contradicted: "{{count}} values whose statistics differ beside equal elements, so that one of the two is not theirs",
-    some_statistics: "numbers that only one run recorded of {{count}} values",
+    some_statistics: "what one run recorded more of {{count}} values than the other, such as sketches",
     no_statistics: "{{count}} values without any recorded number",
     unchecked_step: "{{count}} steps whose ranks could not be compared with each other",
     only_rank: "{{count}} ranks of one run alone",

@@ -112,7 +112,7 @@ export const reasonsEn: Record<string, string> = {
   not_merged: "compared rank by rank, not as one logical run: {{why}}",
   merged_by_name: "the ranks were joined, and joined ranks pair by name alone: {{shared, percent}} of the calls do. Two programs of one model are not compared by their weights so; record the run with one process, or say with -lm which layers correspond",
   merged_little: "fewer than half of the values could be compared: {{compared}} of {{total}}",
-  merged_values: "{{compared}} values were compared, {{assumed}} of them by a layout that was inferred from shapes and values, {{bounded}} by their mean alone; not compared: {{set_aside}} ({{reasons}})",
+  merged_values: "{{compared}} values were compared, {{assumed}} of them by a layout that was inferred from shapes and values, {{bounded}} by their mean alone; not compared: {{reasons}}",
   only_in: "step {{step}} rank {{rank}} exists on the $t(facts.side.{{side}}) side only",
   nothing_comparable: "no values could be compared",
   same_parameters: "the same parameter shapes ({{count}})",

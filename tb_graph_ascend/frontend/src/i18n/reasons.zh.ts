@@ -112,7 +112,7 @@ export const reasonsZh: Record<string, string> = {
   not_merged: "按卡逐一比较，未合并为一次逻辑运行：{{why}}",
   merged_by_name: "各卡已合并，合并后只按名称配对：{{shared, percent}} 的调用能够配对。此时同一模型的两个程序不会按权重比较；请以单进程采集该次运行，或用 -lm 指定对应的层",
   merged_little: "能比较的值不到一半：{{total}} 个中的 {{compared}} 个",
-  merged_values: "比对了 {{compared}} 个值，其中 {{assumed}} 个按推测的各卡分布比对，{{bounded}} 个只比对了均值；{{set_aside}} 个未比对（{{reasons}}）",
+  merged_values: "比对了 {{compared}} 个值，其中 {{assumed}} 个按推测的各卡分布比对，{{bounded}} 个只比对了均值；未比对：{{reasons}}",
   only_in: "第 {{step}} 步、卡 {{rank}} 只存在于$t(facts.side.{{side}})",
   nothing_comparable: "没有可以比较的值",
   same_parameters: "参数形状相同（{{count}} 个）",
