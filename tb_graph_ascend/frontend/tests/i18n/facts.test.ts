@@ -14,7 +14,7 @@ const ON_RANKS: Extract<Reason, { code: "on_ranks" }> = {
   coordinates: "tp 0 of 2, pp 1 of 2; tp 1 of 2, pp 1 of 2; and 6 more",
   there: "; there: Module.a.forward.0",
 };
-const ASIDE = "its values fit no layout: 459, local, as the layout file says: 3";
+const ASIDE = "values fit no layout: 459, local, as the layout file says: 3";
 const VALUES: Reason = { code: "merged_values", compared: 485, bounded: 2, assumed: 184, set_aside: 462, reasons: ASIDE };
 
 describe("words inside facts", () => {
