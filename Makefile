@@ -187,22 +187,22 @@ dist: venv build  ## what a release consists of, in dist/: the sdist, a wheel wi
 messages: venv node_modules/.package-lock.json  ## the page's message types, from the OpenAPI document
 	$(BIN)/python build_backend/page_messages.py
 
-soak: venv build  ## load, faults and hostile input; writes the table of docs/reliability.md
+soak: venv build  ## load, faults and hostile input; writes the table of docs/internals/reliability-measured.md
 	for part in hostile faults load; do \
-	    $(BIN)/python -m benchmarks.soak docs/reliability.md $$part || exit 1; done
+	    $(BIN)/python -m benchmarks.soak docs/internals/reliability-measured.md $$part || exit 1; done
 
 models: venv  ## twelve models recorded at four levels, checked; installs transformers
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
-	$(BIN)/python -m benchmarks.models docs/reliability.md
+	$(BIN)/python -m benchmarks.models docs/internals/reliability-measured.md
 
 faultbench: venv  ## sixty faults that any localiser can be judged by: the self-test, then this tool; 30 minutes
 	PYTHONPATH=evaluation $(BIN)/python -m faultbench run --gold --set quick --out build/faultbench-gold.jsonl
 	PYTHONPATH=evaluation $(BIN)/python -m faultbench run --tool msprobe --out build/faultbench-msprobe.jsonl
 	PYTHONPATH=evaluation $(BIN)/python -m faultbench table --layers build/faultbench-msprobe.jsonl
 
-situations: venv  ## what torch can do, plain and recorded; writes the table of docs/reliability.md; installs optional packages
+situations: venv  ## what torch can do, plain and recorded; writes the table of docs/internals/reliability-measured.md; installs optional packages
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) peft torchao
-	$(BIN)/python -m benchmarks.situations docs/reliability.md --workers $(WORKERS)
+	$(BIN)/python -m benchmarks.situations docs/internals/reliability-measured.md --workers $(WORKERS)
 
 sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON in build/sbom.cdx.json
 	$(BIN)/python build_backend/bill_of_materials.py build/sbom.cdx.json
@@ -294,7 +294,7 @@ compile-faults: venv  ## twelve faults seeded into compilers: the first wrong mo
 
 compile-models: venv  ## twelve models of transformers, timm, diffusers under inductor, recorded; installs them; goes on where it was ended
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) timm diffusers
-	$(BIN)/python -W ignore -m benchmarks.compiled docs/howto/graph-mode.md
+	$(BIN)/python -W ignore -m benchmarks.compiled docs/internals/graph-mode-measured.md
 
 # --- measurements ----------------------------------------------------------------------------------
 

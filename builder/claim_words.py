@@ -54,9 +54,8 @@ _EN = {
     "incomplete": "not all that should be was compared, so nothing can be said of the whole",
     "missing": "not compared: {gaps}",
     "compared": "compared: {measures}",
-    "beyond": "{count} values differ by more than rounding",
-    "explained": "{count} values are off by more than their tolerance, which rounding or their "
-    "inputs explain",
+    "beyond": "{count} values exceed their tolerance",
+    "explained": "{count} values exceed their tolerance because of rounding or of their inputs",
     "largest": "the largest relative error is {percent:.2g} %, in {value} of {name} "
     "(step {step}, rank {rank})",
     # what may be said
@@ -71,7 +70,7 @@ _EN = {
     "say.unknown": "nothing diverges by the scores of this file, which "
     "does not say what was compared",
     "say.differs": "the runs differ, and where that begins was not found",
-    "say.close": "the runs differ by more than rounding, and no node is above the threshold",
+    "say.close": "the runs differ slightly, and no node is above the threshold",
     "say.rounding": "no difference beyond rounding found",
     "say.equal": "no difference found",
     "say.ranks.equal": "the ranks agree wherever they should",
@@ -87,9 +86,7 @@ _EN = {
     "say.checkpoints.differs": "the parameters differ",
     "say.compiled.equal": "compiled and eager agree",
     "say.compiled.rounding": "compiled and eager agree but for rounding",
-    "say.compiled.close": "compiled and eager differ by more than rounding, and no node is "
-    "above the "
-    "threshold",
+    "say.compiled.close": "compiled and eager differ slightly, and no node is above the threshold",
     "say.compiled.differs": "compiled and eager differ, and where that begins was not found",
     "say.overflow.equal": "no NaN, infinity or saturated value found",
     "say.overflow.nothing": "nothing was looked at: the dump has no statistics; record it with "
@@ -148,8 +145,8 @@ _EN = {
     "is.null_statistics": "{count} values of which one run alone has statistics",
     "is.contradicted": "{count} values whose statistics differ beside equal elements, so that one "
     "of the two is not theirs",
-    "is.some_statistics": "what one run alone recorded of {count} values beside the numbers of "
-    "both",
+    "is.some_statistics": "what one run recorded more of {count} values than the other, such as "
+    "sketches",
     "is.no_statistics": "{count} values without any recorded number",
     "is.unchecked_step": "{count} steps whose ranks could not be compared with each other",
     "is.only_rank": "{count} ranks of one run alone",
@@ -184,8 +181,8 @@ _ZH = {
     "incomplete": "应当比对的内容未全部比对，因此无法判断整体",
     "missing": "未比对：{gaps}",
     "compared": "已比对：{measures}",
-    "beyond": "{count} 个值的差异超出舍入",
-    "explained": "{count} 个值超过容差，但可由舍入或其输入解释",
+    "beyond": "{count} 个值超过容差",
+    "explained": "{count} 个值因舍入或其输入而超过容差",
     "largest": "最大相对误差为 {percent:.2g}%，在 {name} 的 {value}（第 {step} 步，卡 {rank}）",
     "say.named": "请先看这里",
     "say.heals": "两次运行得到相同结果，仅过程不同",
@@ -197,7 +194,7 @@ _ZH = {
     "say.nothing": "没有比对任何数值，因此无法判断",
     "say.unknown": "按此文件中的分数没有差异，但文件未说明比对了什么",
     "say.differs": "两次运行有差异，但未找到起点",
-    "say.close": "两次运行的差异超出舍入，但没有节点超过阈值",
+    "say.close": "两次运行略有差异，没有节点超过阈值",
     "say.rounding": "未发现超出舍入的差异",
     "say.equal": "未发现差异",
     "say.ranks.equal": "各卡在应当一致之处均一致",
@@ -213,7 +210,7 @@ _ZH = {
     "say.checkpoints.differs": "参数不同",
     "say.compiled.equal": "编译与 eager 一致",
     "say.compiled.rounding": "除舍入外，编译与 eager 一致",
-    "say.compiled.close": "编译与 eager 的差异超出舍入，但没有节点超过阈值",
+    "say.compiled.close": "编译与 eager 略有差异，没有节点超过阈值",
     "say.compiled.differs": "编译与 eager 有差异，但未找到起点",
     "say.overflow.equal": "未发现 NaN、无穷或饱和的值",
     "say.overflow.nothing": "没有检查任何数值：数据中没有统计量，请以 "

@@ -147,8 +147,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "比对了元素，或必须相等的数值",
     ),
     "basis.estimated": Words(
-        "how far apart elements are is estimated by sketches, within a factor of 2",
-        "元素的差异由草图估计，误差在 2 倍以内",
+        "sketches were compared; they give relative errors within a factor of 2",
+        "比对了草图，由此得出的相对误差在 2 倍以内",
     ),
     "basis.edges": Words(
         "two programs were compared at the edges of their modules, not inside",

@@ -26,7 +26,7 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 
 
-class GraphAscendLoader(base_plugin.TBLoader):  # type: ignore[misc]
+class GraphAscendLoader(base_plugin.TBLoader):  # type: ignore[misc]  # TensorBoard has no types
     """Adds the plugin's flags to TensorBoard and makes the plugin."""
 
     def define_flags(self, parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ class GraphAscendLoader(base_plugin.TBLoader):  # type: ignore[misc]
         return GraphAscendPlugin(context)
 
 
-class GraphAscendPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
+class GraphAscendPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # TensorBoard has no types
     """The graphs of two runs side by side, as a tab of TensorBoard."""
 
     plugin_name = PLUGIN_NAME

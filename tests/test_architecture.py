@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +20,12 @@ TOO_LONG: dict[str, int] = {}  # to be cut; none of them may grow, and none may 
 FEWEST_WORDS = 4
 # Python itself gives these names a meaning in each folder.
 GIVEN_NAMES = {"__init__.py", "__main__.py"}
+# What silences a checker or swallows any error, and what has to stand behind it: a reason in words.
+SUPPRESSES = re.compile(r"# noqa\b|# type: ignore\b|\bexcept (?:Base)?Exception\b|\bexcept:")
+REASONED = re.compile(
+    r"# noqa: [A-Z0-9, ]+?(?: -|  #) \w.+|# type: ignore\[[\w,-]+\]  # \w.+"
+    r"|\bexcept (?:Base)?Exception(?: as \w+)?:  # (?!noqa|type:)\w.+"
+)
 
 
 def python_files() -> list[Path]:
@@ -112,6 +119,45 @@ def test_every_module_says_what_it_is_for() -> None:
         and len((ast.get_docstring(_parsed(path)) or "").split()) < FEWEST_WORDS
     ]
     assert silent == []
+
+
+def test_a_suppression_says_why() -> None:
+    silent = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in python_files()
+        if path.relative_to(ROOT).parts[0] in PACKAGES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if not _is_reasoned(line)
+    ]
+    assert not silent, "\n".join(["give each a reason behind it:", *silent])
+
+
+@pytest.mark.parametrize(
+    ("line", "reasoned"),
+    [
+        ("x = 1", True),
+        ("x = f()  # noqa: ANN401 - a module", True),
+        ("x = f()  # noqa: ANN401  # a hook of torch", True),
+        ("x = f()  # noqa: ANN401", False),
+        ("x = f()  # noqa", False),
+        ("x = f()  # type: ignore[misc]  # no types", True),
+        ("x = f()  # type: ignore[misc]", False),
+        ("x = f()  # type: ignore", False),
+        ("except Exception as error:  # a driver raises what it likes", True),
+        ("except Exception:", False),
+        ("except BaseException as error:", False),
+        ("except:", False),
+        ("except Exception:  # noqa: BLE001", False),
+        ("x = f()  # type: ignore[misc]  # noqa: N818 - an outcome", False),
+    ],
+)
+def test_what_a_reason_is(line: str, reasoned: bool) -> None:
+    assert _is_reasoned(line) is reasoned
+
+
+def _is_reasoned(line: str) -> bool:
+    """Whether a line suppresses nothing, or gives a reason for each suppression."""
+    return len(SUPPRESSES.findall(line)) <= len(REASONED.findall(line))
 
 
 def _parsed(path: Path) -> ast.Module:

@@ -15,6 +15,7 @@ import msgspec
 
 from builder.errors import DumpError
 from msprobe_core.format import DUMP_FILE
+from msprobe_core.format.regular_file import IrregularFileError, read_regular
 
 _T = TypeVar("_T")
 # No look-behind: it would be tried at every byte of the file.
@@ -32,11 +33,13 @@ def read_json(path: Path, decoder: msgspec.json.Decoder[_T]) -> _T:
     another thing than the decoder expects.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         raise DumpError(f"{path}: missing", "correct the path, or dump again") from None
     except IsADirectoryError:
         raise DumpError(f"{path}: is a folder", f"give a file in it, such as {DUMP_FILE}") from None
+    except IrregularFileError as error:
+        raise DumpError(f"{path}: {error.strerror}", "copy its content into a file") from None
     except OSError as error:
         raise DumpError(
             f"{path}: {error.strerror}", "check the file and its permissions"

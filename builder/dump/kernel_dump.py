@@ -27,6 +27,7 @@ from builder.dump.kernel_files import (
     source_frames,
 )
 from builder.dump.values import Ranges, Record, Values, share_texts
+from msprobe_core.format.regular_file import open_regular, require_regular
 
 _EXPANDED = "Expand"  # the scope of what the compiler has written out, such as x * 0.5
 _PARAMETER = "Parameter"  # a weight or input of the graph, written when the iteration has ended
@@ -109,6 +110,7 @@ def _measure(kernel: _Kernel) -> None:
     for file in sorted(kernel.files, key=lambda each: (each.role, each.slot)):
         key = f"{file.role}.{file.slot}"
         try:
+            require_regular(file.path)
             array = np.load(file.path, allow_pickle=False)
         except (OSError, ValueError, EOFError, MemoryError):  # a header may claim any shape
             kernel.broken.append(file.path.name)
@@ -140,7 +142,7 @@ def _record(array: NDArray[Any], file: KernelFile) -> Record:
 def _shape_told(path: Path) -> tuple[int, ...] | None:
     """The shape that a file's head tells; None where that cannot be read either."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             version = npy_format.read_magic(file)
             read = npy_format.read_array_header_1_0
             shape, _, _ = (read if version == (1, 0) else npy_format.read_array_header_2_0)(file)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from msprobe_core.format.regular_file import read_regular
+
 _FILE = re.compile(
     r"(?P<kind>[^.]+)\.(?P<kernel>.+)\.\d+\.\d+\.(?P<time>\d+)\.(?P<role>input|output)\."
     r"(?P<slot>\d+)\.[^.]+\.(?P<dtype>[^.]+)\.npy",
@@ -81,7 +83,7 @@ def full_names(graph: Path) -> list[str]:
     name = f"ms_execution_order_graph_{graph.name}.csv"
     file = graph.parent.parent / "execution_order" / name
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_regular(file).decode(errors="replace").splitlines()
     except OSError:
         return []
     return [line.strip() for line in lines[1:] if line.strip()]
@@ -91,7 +93,7 @@ def source_frames(graph: Path) -> dict[str, list[str]]:
     """The stack of each kernel of a graph by its full name, as stack.json has it."""
     file = graph.parent.parent / "graphs" / f"ms_output_trace_code_graph_{graph.name}.ir"
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(file).decode(errors="replace")
     except OSError:
         return {}
     found: dict[str, list[str]] = {}

@@ -9,7 +9,6 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from builder.dump.tensor_pickles import (
     UnknownFormError,
     read_layout,
 )
+from msprobe_core.format.regular_file import open_regular, require_regular
 
 # An expanded tensor beyond this many bytes is made block by block, since memory was planned for the
 # files. That costs some 50 ns an element and side (17 ns in one piece), so that more elements than
@@ -30,7 +30,6 @@ _MOST_REPEATED = 1 << 31
 # `weights_only` of older releases runs code out of a file that is no zip archive.
 _SAFE_TORCH = "2.6"
 _ZIP = b"PK\x03\x04"
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 class TensorFileError(ValueError):
@@ -48,7 +47,7 @@ def open_tensor(path: str | os.PathLike[str]) -> Iterator[TensorData]:
         if path.endswith(".npy"):
             yield _load_npy(path)
             return
-        file = os.open(path, os.O_RDONLY | _BINARY)
+        file = open_regular(path)
         try:
             yield _open_pt(path, file)
         finally:
@@ -65,8 +64,9 @@ def shape_of(path: str) -> tuple[int, ...]:
     """The shape of a dumped tensor; raises TensorFileError as `open_tensor` does."""
     try:
         if path.endswith(".npy"):
+            require_regular(path)
             return tuple(np.load(path, mmap_mode="r", allow_pickle=False).shape)
-        file = os.open(path, os.O_RDONLY | _BINARY)
+        file = open_regular(path)
         try:
             archive = Archive(file)
             start, length = archive.place(b"data.pkl")
@@ -81,6 +81,7 @@ def shape_of(path: str) -> tuple[int, ...]:
 
 def _load_npy(path: str) -> TensorData:
     try:
+        require_regular(path)
         # Mapped: a header that promises more than the file holds takes no memory.
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -169,7 +170,7 @@ def _load_with_torch(path: str, reason: str) -> TensorData:
 
 def _is_zip(path: str) -> bool:
     # As torch itself tells them: by how they begin, whatever they end with.
-    with Path(path).open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         return file.read(len(_ZIP)) == _ZIP
 
 

@@ -88,7 +88,7 @@ def collect_values(
     if odd:
         values, ranges = _expand(list(entries), starts, keys, items, odd, whole)
     else:
-        values, ranges = Values(keys, items), _ranges(entries, starts)  # type: ignore[arg-type]
+        values, ranges = Values(keys, items), _ranges(entries, starts)  # type: ignore[arg-type]  # records, as asked above
     share_texts(values.records)
     return values, ranges
 
@@ -130,9 +130,9 @@ def share_texts(records: list[Record]) -> None:
     known: dict[object, object] = {}
     share = known.setdefault
     for record in records:
-        record.type = share(record.type, record.type)  # type: ignore[assignment]
-        record.dtype = share(record.dtype, record.dtype)  # type: ignore[assignment]
-        record.shape = share(record.shape, record.shape)  # type: ignore[assignment]
+        record.type = share(record.type, record.type)  # type: ignore[assignment]  # the same value, one copy
+        record.dtype = share(record.dtype, record.dtype)  # type: ignore[assignment]  # the same value, one copy
+        record.shape = share(record.shape, record.shape)  # type: ignore[assignment]  # the same value, one copy
         if type(record.md5) is float:
             record.md5 = str(record.md5)
 
@@ -151,7 +151,7 @@ def _add_gradients(entry: Entry, keys: list[str], items: list[Item]) -> None:
     for key, content in zip(_named("parameters_grad", tuple(entry)), entry.values()):
         listed = content if isinstance(content, list) else [content]
         keys += [key] * len(listed)
-        items += listed  # type: ignore[arg-type]
+        items += listed  # type: ignore[arg-type]  # records, as asked above
 
 
 def _expand(
@@ -172,7 +172,7 @@ def _expand(
         moved.append(len(values.keys))
         if place >= stop:
             values.keys += keys[start:stop]
-            values.records += items[start:stop]  # type: ignore[arg-type]
+            values.records += items[start:stop]  # type: ignore[arg-type]  # records, as asked above
             continue
         if any(type(item) is Record and not item.type for item in items[start:stop]):
             _flatten_entry(name, whole(name), values)

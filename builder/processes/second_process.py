@@ -49,7 +49,7 @@ def beside(task: Callable[[], _T], *, fork: bool = CAN_FORK) -> Iterator[Callabl
             raise BesideError(f"a process ended with code {process.exitcode}") from None
         if error is not None:
             raise error
-        return outcome  # type: ignore[no-any-return]
+        return outcome  # type: ignore[no-any-return]  # whatever the work returned
 
     try:
         yield result

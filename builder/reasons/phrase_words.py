@@ -45,7 +45,7 @@ PHRASES: Mapping[str, Words] = {
         "other data, or something else that is made unrecorded, as masks and indices often are",
         "可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
     ),
-    "aside.rewritten": Words("inside what the layout rewrites", "位于布局改写的部分之内"),
+    "aside.rewritten": Words("values fit no layout", "数值不符合任何布局"),
     "aside.missing": Words("parts are missing", "缺少分片"),
     "aside.local": Words("local, as the layout file says", "按布局文件为本地值"),
     "aside.sizes": Words("sizes and groups of the layout", "布局本身的大小与通信组"),

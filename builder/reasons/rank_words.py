@@ -32,8 +32,8 @@ RANK_SENTENCES: Mapping[str, Words] = {
         "{value} 在所有 {axis} 卡上应当相同，实际形状或格式不同：卡 {ranks}（{coordinates}）",
     ),
     "own_gradient": Words(
-        "each is what its own rank's backward pass gave",
-        "各卡读取的都是自己反向传播的结果",
+        "it was not reduced: each rank has what its own backward pass gave",
+        "没有归约：各卡读取的都是自己反向传播的结果",
     ),
     "own_gradient_over": Words(
         "each is what its own rank's backward pass gave, added up over {axes} and nothing over "

@@ -371,9 +371,10 @@ SENTENCES: Mapping[str, Words] = {
         "同一程序（{sure}）：{shared:percent} 的调用按名称配对",
     ),
     "two_versions": Words(
-        "two versions of one program ({sure}): {shared:percent} of the calls pair by name, "
-        "{alone} nodes have no partner",
-        "同一程序的两个版本（{sure}）：{shared:percent} 的调用按名称配对，{alone} 个节点没有对应",
+        "two versions of one program ({sure}): {shared:percent} of the calls of the run with fewer "
+        "pair by name, {alone} nodes of both have no partner",
+        "同一程序的两个版本（{sure}）：调用较少的一次运行有 {shared:percent} 的调用按名称配对，"
+        "两侧共 {alone} 个节点没有对应",
     ),
     "two_programs": Words(
         "two programs of one model ({sure}): {shared:percent} of the calls pair by name, and "
@@ -539,10 +540,10 @@ SENTENCES: Mapping[str, Words] = {
         "能比较的值不到一半：{total} 个中的 {compared} 个",
     ),
     "merged_values": Words(
-        "{compared} values were compared, of these {assumed} by a guess of how the ranks share "
-        "them and {bounded} by their mean alone; {set_aside} were not ({reasons})",
+        "{compared} values were compared, {assumed} of them by a layout that was inferred from "
+        "shapes and values, {bounded} by their mean alone; not compared: {reasons}",
         "比对了 {compared} 个值，其中 {assumed} 个按推测的各卡分布比对，{bounded} 个只比对了均值；"
-        "{set_aside} 个未比对（{reasons}）",
+        "未比对：{reasons}",
     ),
     "only_in": Words(
         "step {step} rank {rank} exists on the {side:side} side only",

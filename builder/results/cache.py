@@ -41,7 +41,7 @@ class Cache(Generic[Kept]):
     def _fill(self, key: Hashable, future: Future[Kept], make: Callable[[], Kept]) -> None:
         try:
             future.set_result(make())
-        except BaseException as error:
+        except BaseException as error:  # raised for each that waits for the result
             with self._lock:
                 self._kept.pop(key, None)
             future.set_exception(error)

@@ -142,7 +142,7 @@ def connect(
         _complete(connection)
         if more is not None:
             more(connection)
-    except BaseException:
+    except BaseException:  # raised again; no connection stays open
         connection.close()
         raise
     # No memory map: a file that shrinks under one kills the process.

@@ -37,6 +37,7 @@ from builder.reasons import (
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
 from builder.results.finding_facts import OF_MERGED_RANKS, FindingFacts, certainty_facts
+from builder.results.newest import result_file
 from builder.results.opening import connect, format_of, ran_too_long
 from builder.results.shown_evidence import (
     NO_STATE,
@@ -55,11 +56,11 @@ REPORT_VERSION = 1
 def reach_told(certain: int, perhaps: int | None, divergent: int | None, places: int) -> str | None:
     """How far a cause reaches, as the page says it; None where nothing diverges, or none counted.
 
-    `places` is over how many steps and ranks it is counted.
+    `places` is over how many pairs of step and rank it is counted.
     """
     if not divergent:
         return None
-    where = "there" if places == 1 else f"in its {places} steps and ranks"
+    where = "there" if places == 1 else f"in its {places} pairs (step, rank)"
     told = f"all {certain}" if certain == divergent > 1 else f"{certain} of {divergent}"
     guessed = f", {perhaps} more perhaps" if perhaps else ""
     return f"{told} divergent nodes {where} trace back to it{guessed}"
@@ -215,12 +216,10 @@ def facts_of(number: int, suspect: Suspect, *, merged: bool) -> FindingFacts:
 def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
     """Read the findings of a result database, at most `top` of them.
 
-    All of them without `top`. Raises DatabaseError when the file is missing, was cut short, or is
-    no result database of this tool and version.
+    All of them without `top`; of a folder, those of the newest result. Raises DatabaseError when
+    the file is missing, was cut short, or is no result database of this tool and version.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise DatabaseError(f"{path}: is a folder", "give the *.vis.db in it")
+    path = result_file(Path(path))
     if not path.is_file():
         raise DatabaseError(f"{path}: no such file", "`msprobe graph_visualize` makes one")
     if format_of(path) == "msprobe":
@@ -366,16 +365,16 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         introduced=row["introduced"],
         reasons=[sentence(reason) for reason in decode(row["reasons"])],
         propagated_to=row["propagated_to"],
-        perhaps=row["perhaps"] if "perhaps" in row.keys() else None,  # noqa: SIM118
-        divergent=row["divergent"] if "divergent" in row.keys() else None,  # noqa: SIM118
+        perhaps=row["perhaps"] if "perhaps" in row.keys() else None,
+        divergent=row["divergent"] if "divergent" in row.keys() else None,
         kind=row["kind"],
         side=row["side"],
         inside=row["parent_name"] if row["parent_kind"] == "module" else None,
         stack=row["stack_text"],
-        places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
+        places=_places(row["places"] if "places" in row.keys() else None),
         path=_path(row["name"]),
         node_id=row["node"],
-        certainty=certainty_in(row["certainty"] if "certainty" in row.keys() else None),  # noqa: SIM118
+        certainty=certainty_in(row["certainty"] if "certainty" in row.keys() else None),
         **_place(decode(row["reasons"])),
     )
 

@@ -128,7 +128,7 @@ class StoredFile:
         """The file as a whole, with what patches change of its graphs."""
         meta = self.meta
         return Summary(
-            task=meta.get("task", "structure"),  # type: ignore[arg-type]
+            task=meta.get("task", "structure"),  # type: ignore[arg-type]  # of a file that was checked
             comparison="benchmark" in meta,
             tool_version=meta.get("tool_version", "unknown"),
             created=meta.get("created", ""),

@@ -70,7 +70,7 @@ class Volumes:
             yield volume, volume.first, end - 1
 
     def _path(self, name: object) -> Path:
-        if not isinstance(name, str) or name != os.path.basename(name) or name in ("", ".", ".."):  # noqa: PTH119
+        if not isinstance(name, str) or name != os.path.basename(name) or name in ("", ".", ".."):  # noqa: PTH119 - a text of a file, no path
             raise DatabaseError(f"{self._index}: {name!r} is no name of a volume", "join again")
         return volumes_of(self._index) / name
 

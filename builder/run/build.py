@@ -172,7 +172,7 @@ def put_together(
         raise OutputError(
             f"{output}: cannot be written ({error})", "free space or choose another -o"
         ) from error
-    except BaseException:
+    except BaseException:  # raised again; nothing half written stays
         database.discard()
         raise
     return BuildResult(

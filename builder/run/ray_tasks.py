@@ -98,7 +98,7 @@ def _ray() -> ModuleType:
         raise InputError(
             f"--executor ray: {error}", f"on all hosts: {install_command('ray')}"
         ) from error
-    return ray  # type: ignore[no-any-return]
+    return ray  # type: ignore[no-any-return]  # a module without types
 
 
 def _connect(ray: ModuleType, workers: int | None) -> None:
@@ -111,5 +111,5 @@ def _connect(ray: ModuleType, workers: int | None) -> None:
             ray.init(address="auto", **quiet)
         except ConnectionError:  # none runs here
             ray.init(num_cpus=workers, include_dashboard=False, **quiet)
-    except Exception as error:
+    except Exception as error:  # Ray raises whatever its cluster does
         raise InputError(f"Ray: {error}", "check RAY_ADDRESS and that the cluster is up") from error

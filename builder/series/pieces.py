@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from msprobe_core.format.regular_file import open_regular, require_regular
 from msprobe_core.format.series import (
     HEADER,
     LEVELS,
@@ -66,7 +67,7 @@ class Segment:
     @cached_property
     def all_steps(self) -> Steps:
         """The number of each record."""
-        return np.asarray(np.load(self._path(NUMBERS)))
+        return np.asarray(self._loaded(NUMBERS))
 
     @property
     def steps(self) -> Steps:
@@ -113,8 +114,13 @@ class Segment:
     def _mapped(self, what: str) -> Values:
         """A file of it, opened with its first use: no other was asked for beforehand."""
         if what not in self._maps:
-            self._maps[what] = np.load(self._path(what), mmap_mode="r")
+            self._maps[what] = self._loaded(what, "r")
         return self._maps[what]
+
+    def _loaded(self, what: str, mode: Literal["r"] | None = None) -> Values:
+        path = self._path(what)
+        require_regular(path)
+        return np.asanyarray(np.load(path, mmap_mode=mode))
 
     @cached_property
     def _maps(self) -> dict[str, Values]:
@@ -139,7 +145,7 @@ class LogTail:
 
         Itself where nothing was.
         """
-        with self.path.open("rb") as file:
+        with os.fdopen(open_regular(self.path), "rb") as file:
             file.seek(self.read)
             content = file.read()
         numbers, tables, at = list(self.numbers), list(self.tables), 0
@@ -182,7 +188,7 @@ def read_ahead(path: Path, spans: Iterable[tuple[int, int]]) -> None:
     """
     if not hasattr(os, "posix_fadvise"):
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = open_regular(path)
     try:
         for offset, length in spans:
             os.posix_fadvise(descriptor, offset, length + _PAGE, os.POSIX_FADV_WILLNEED)

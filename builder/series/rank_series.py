@@ -5,6 +5,7 @@ A start from step k supersedes what earlier starts wrote from k on: the run was 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 from builder.series.pieces import Columns, LogTail, Piece, Segment, Steps, Values
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.bounded import parse_json
+from msprobe_core.format.regular_file import open_regular
 from msprobe_core.format.series import (
     ALERTS_FILE,
     NUMBERS,
@@ -62,7 +64,7 @@ class Attempt:
         path = self.directory / ALERTS_FILE
         if not path.exists():
             return []
-        with path.open(encoding="utf-8") as file:
+        with os.fdopen(open_regular(path), encoding="utf-8") as file:
             return [Alert.of(parse_json(line)) for line in file if line.endswith("\n")]
 
     def _look(self) -> Attempt:
@@ -88,7 +90,7 @@ class Attempt:
 
     def _targets(self) -> tuple[int, list[TrendTarget]]:
         """How many bytes of their file were read, and the targets; it only grows."""
-        with (self.directory / TARGETS_FILE).open("rb") as file:
+        with os.fdopen(open_regular(self.directory / TARGETS_FILE), "rb") as file:
             file.seek(self._told)
             content = file.read()
         whole = content[: content.rfind(b"\n") + 1]

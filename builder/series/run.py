@@ -16,6 +16,7 @@ from builder.series.pieces import Steps, Values
 from builder.series.rank_series import RankSeries
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.bounded import parse_json
+from msprobe_core.format.regular_file import read_regular
 from msprobe_core.format.series import (
     LEVELS,
     RUN_FILE,
@@ -215,7 +216,7 @@ def _start_of(path: Path) -> tuple[int, int] | None:
 def _facts(path: Path) -> Mapping[str, Any]:
     hint = "give the folder that Trends(…) was given; it holds run.json"
     try:
-        facts = parse_json((path / RUN_FILE).read_text(encoding="utf-8"))
+        facts = parse_json(read_regular(path / RUN_FILE).decode())
     except FileNotFoundError as error:
         below = [each.parent.name for each in sorted(path.glob(f"*/{RUN_FILE}"))]
         if below:

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from builder.errors import OutputError
 from builder.storage.folder import Item
+from msprobe_core.format.regular_file import read_regular
 from msprobe_core.format.whole_file import put_in_place
 
 
@@ -41,7 +42,7 @@ class LocalFolder:
 
     def read(self, name: str) -> bytes | None:
         try:
-            return (self.path / name).read_bytes()
+            return read_regular(self.path / name)
         except FileNotFoundError:
             return None
 

@@ -34,7 +34,7 @@ _TAGS = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated", "created
 class RemoteFolder:
     """A folder of any file system that fsspec knows; it is put together from whole files."""
 
-    def __init__(self, system: Any, path: str, text: str) -> None:  # noqa: ANN401
+    def __init__(self, system: Any, path: str, text: str) -> None:  # noqa: ANN401 - fsspec has no types
         self._system, self._path, self.text = system, path.rstrip("/"), text
 
     def below(self, name: str) -> RemoteFolder:

@@ -93,7 +93,7 @@ def merge_ranks(tables: Path, output: Path, choice: MergeChoice) -> MergedTables
         raise InputError(
             f"{tables}: no value's name begins with {', '.join(choice.calls)}", "change `api`"
         )
-    stem = output / f"multi_ranks_compare_merge_{datetime.now():%Y%m%d%H%M%S}"  # noqa: DTZ005
+    stem = output / f"multi_ranks_compare_merge_{datetime.now():%Y%m%d%H%M%S}"  # noqa: DTZ005 - the user's own clock
     header = [_NAME, *(f"rank{rank}" for rank in sorted(files))]
     sheets = {c: (header, merged.rows(c, sorted(files))) for c in merged.columns}
     return MergedTables(write_xlsx(stem, sheets), tuple(merged.short()))

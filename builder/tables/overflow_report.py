@@ -21,6 +21,7 @@ from builder.diagnosis.communication import link, messages
 from builder.dump.json_files import read_json
 from builder.dump.reader import dump_file, read_dump, read_stacks
 from builder.dump.sources import find_sources
+from builder.dump.stack_frames import place_lines
 from builder.errors import BuilderError, OutputError
 from builder.judge.overflow import (
     CauseKind,
@@ -56,6 +57,16 @@ class FoundCause:
     order: tuple[int, int]
     node: int
     shown: Mapping[str, Any]
+
+    @property
+    def inside(self) -> str | None:
+        """The module around the node; None where it stands in none."""
+        return next(iter(self.shown["construct_info"][:-1][::-1]), None)
+
+    @property
+    def lines(self) -> list[str]:
+        """The line of source it was called from, and the user's own where that is another."""
+        return place_lines(self.shown["stack_info"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ _EXACT = 1 << 53  # whole numbers from here on are rounded in a number cell
 _LONGEST_TEXT = 32_767  # characters in a cell
 
 
-class PlainSheet(Worksheet):  # type: ignore[misc]
+class PlainSheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
     """A sheet that is filled row by row; attributes of cells never need escapes."""
 
     def fill(self, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
@@ -30,10 +30,10 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
                 if kind is str:
                     if cell:
                         # The blank before an infinity is for csv.
-                        text(index, column, cell.lstrip()[:_LONGEST_TEXT])  # type: ignore[union-attr]
+                        text(index, column, cell.lstrip()[:_LONGEST_TEXT])  # type: ignore[union-attr]  # a text, by its kind
                 elif kind is bool:
                     self._write_boolean(index, column, cell)
-                elif kind is int and abs(cell) >= _EXACT:  # type: ignore[arg-type]
+                elif kind is int and abs(cell) >= _EXACT:  # type: ignore[arg-type]  # a number, by its kind
                     text(index, column, str(cell))
                 else:
                     number(index, column, cell)

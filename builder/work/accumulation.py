@@ -35,7 +35,7 @@ def _are_most(some: int, count: int) -> bool:
 def _calls(dump: Path) -> Counter[str]:
     """How often each module is called forward, by its structure alone; empty where that lacks."""
     structure = dump / _STRUCTURE
-    if not structure.is_file():  # a pipe gives what it holds once: to whoever compares
+    if not structure.is_file():  # whoever reads the dump says what is wrong
         return Counter()
     try:
         names = msgspec.json.decode(structure.read_bytes(), type=dict[str, msgspec.Raw])

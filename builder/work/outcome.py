@@ -17,10 +17,12 @@ from builder.reasons import (
     Amplifies,
     FilesBroken,
     Heals,
+    OneProgram,
     RatedError,
     Reason,
     RulesUnfit,
     Ties,
+    TwoVersions,
     UntoldChoices,
     encode,
 )
@@ -239,10 +241,18 @@ def _is_explained(outcome: PairOutcome) -> bool:
 def kind_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:
     """What the file says of the kind of pair, as `kind` of its `meta`: that of the first compared.
 
-    Nothing where none was compared.
+    Where one step or rank of two versions has calls of its own, two versions is the kind of all;
+    nothing where none was compared.
     """
-    told = next((outcome.kind for outcome in outcomes if outcome.kind is not None), None)
-    return {} if told is None else {"kind": encode([told]) or "[]"}
+    kinds = [outcome.kind for outcome in outcomes if outcome.kind is not None]
+    if not kinds:
+        return {}
+    versions = [kind for kind in kinds if isinstance(kind, TwoVersions)]
+    told = kinds[0]
+    if versions and isinstance(told, OneProgram | TwoVersions):
+        least = min(versions, key=lambda kind: kind.shared)
+        told = msgspec.structs.replace(least, alone=sum(kind.alone for kind in versions))
+    return {"kind": encode([told]) or "[]"}
 
 
 def ends_facts(outcomes: Iterable[PairOutcome]) -> dict[str, object]:

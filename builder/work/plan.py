@@ -11,6 +11,7 @@ from builder.dump.sources import TAKEN, Source, SourceSet
 from builder.errors import InputError
 from builder.reasons import NumberTaken, PlacedByNames, Reason
 from msprobe_core.format import DUMP_FILE
+from msprobe_core.format.regular_file import IrregularFileError, require_regular
 
 Side = Literal["problem", "benchmark"]
 
@@ -232,9 +233,19 @@ def _without_broken(
         if folder is None:
             whole.append(pair)
             continue
-        text = f"{folder / DUMP_FILE}: missing, and other ranks have it; dump or copy it again"
-        broken.append(Broken(pair, text))
+        broken.append(Broken(pair, _why_lost(folder / DUMP_FILE)))
     return Plan(tuple(whole), missing, tuple(broken), notes)
+
+
+def _why_lost(file: Path) -> str:
+    said = "missing, and other ranks have it"
+    try:
+        require_regular(file)
+    except IrregularFileError as error:
+        said = str(error.strerror)
+    except FileNotFoundError:
+        pass
+    return f"{file}: {said}; dump or copy it again"
 
 
 def _key(source: Source, dump: SourceSet) -> tuple[int, int]:

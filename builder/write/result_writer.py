@@ -65,7 +65,7 @@ class Database:
             raise OutputError(
                 f"{folder}: cannot be written ({error})", "free space or choose another -o"
             ) from error
-        except BaseException:
+        except BaseException:  # raised again; nothing half written stays
             database.discard()
             raise
         return database
@@ -76,7 +76,7 @@ class Database:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield self._connection
-        except BaseException:
+        except BaseException:  # raised again
             # A full disk has ended the transaction already.
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")

@@ -11,7 +11,7 @@ msprobe graph_visualize -tp "$problem" -gp "$benchmark" -o "$output" --plan
 for shard in $(seq 0 $((shards - 1))); do
     msprobe unit "$output/plan.json" --shard "$shard/$shards" --workers 1 &
 done
-# A shell that died is no harm: what it left undone is made up here, and nothing is done twice.
+# If a shell died, this does what it left undone; nothing is done twice.
 for job in $(jobs -p); do wait "$job" || true; done
 msprobe unit "$output/plan.json"
 

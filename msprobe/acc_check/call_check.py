@@ -71,12 +71,12 @@ class _Run:
         counter = CountTerms()
         try:
             exact = self._on(_WIDE, lambda _: counter)
-        except Exception as error:
+        except Exception as error:  # the row says why there is no reference
             return self._without_reference(error)
         try:
             device, place = self._on_device()
             reference = exact if self._pair.reference is None else self._on(self._pair.reference)
-        except Exception as error:
+        except Exception as error:  # the row says what the device raised
             return self._raised(error)
         if exact.drew or device.drew:
             values = list(self._judge_chance(device, exact))
@@ -196,7 +196,7 @@ class _Run:
     def _without_reference(self, error: Exception) -> Checked:
         try:
             self._on_device()
-        except Exception as ours:
+        except Exception as ours:  # the row says that both raise
             return _skipped(self._call, f"it raises on both sides: {_said(ours)}")
         return _skipped(self._call, f"the reference cannot run it: {_said(error)}")
 

@@ -13,6 +13,7 @@ import torch
 from msprobe.acc_check.draw import draw
 from msprobe.acc_check.plan import Call
 from msprobe.acc_check.values import NotReproducible, TensorSpec, decode
+from msprobe_core.format.regular_file import IrregularFileError, require_regular
 
 Tree = object
 
@@ -147,11 +148,14 @@ def _differentiable(dtype: torch.dtype) -> bool:
 def _load(path: Path, spec: TensorSpec) -> torch.Tensor:
     """What a file holds; a format that NumPy cannot name stands in it as float32."""
     try:
+        require_regular(path)
         if path.suffix == ".npy":
             return torch.from_numpy(np.load(path, allow_pickle=False)).to(spec.dtype)
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise NotReproducible(f"{path}: missing; dump again with task tensor") from None
+    except IrregularFileError as error:
+        raise NotReproducible(f"{path}: {error.strerror}") from None
     except Exception as error:  # torch raises what the damage happens to cause
         raise NotReproducible(f"{path}: cannot be read ({type(error).__name__})") from error
     if not isinstance(loaded, torch.Tensor):

@@ -79,7 +79,7 @@ class CountTerms(_Watching):
     """Notes name and number of terms of every operator that computes, in order."""
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's mode has no types
         self.found: list[tuple[str, int]] = []
 
     def __torch_dispatch__(
@@ -100,7 +100,7 @@ class RandomRounding(_Watching):
     """Perturbs what every operator of a run takes; see the module."""
 
     def __init__(self, rounding: Rounding, given: set[int]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's mode has no types
         self._rounding = rounding
         self._given = given
         self._generator = torch.Generator().manual_seed(rounding.seed)

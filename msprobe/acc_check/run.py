@@ -69,7 +69,7 @@ class _Copies:
             cloned = clone_leaves and leaf.requires_grad
             self.handed[path] = leaf.clone() if cloned else leaf
 
-        def tensors(value: Any) -> Any:  # noqa: ANN401 - a tree of anything
+        def tensors(value: Any) -> Any:
             if isinstance(value, _At):
                 return self.handed[value.path]
             if isinstance(value, list):
@@ -143,7 +143,7 @@ def widened(dtype: torch.dtype) -> torch.dtype:
 
 def same_numbers(before: torch.Tensor, now: torch.Tensor) -> bool:
     """Whether two tensors of one shape hold the same; NaN is NaN."""
-    return bool(((now == before) | ((now != now) & (before != before))).all())  # noqa: PLR0124
+    return bool(((now == before) | ((now != now) & (before != before))).all())  # noqa: PLR0124 - NaN
 
 
 def _is_float8(tensor: torch.Tensor) -> bool:
@@ -197,7 +197,7 @@ def _leaves(value: object) -> list[Any]:
     return [leaf for _, leaf in leaf_paths(value)]
 
 
-def _home(value: Any) -> Any:  # noqa: ANN401 - outputs may be anything
+def _home(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     local = value.to_local() if hasattr(value, "to_local") else value

@@ -46,12 +46,12 @@ def accumulated_terms(operator: str, inputs: Sequence[torch.Tensor], results: in
     return max((size for shape in shapes for size in shape), default=1)
 
 
-def is_pointwise(operator: Any) -> bool:  # noqa: ANN401 - torch.ops has no type
+def is_pointwise(operator: Any) -> bool:
     """Whether each element of the result depends on one element of each input."""
     return torch.Tag.pointwise in operator.tags
 
 
-def bare_name(operator: Any) -> str:  # noqa: ANN401 - torch.ops has no type
+def bare_name(operator: Any) -> str:
     """`addmm` of `aten.addmm.default`, without the mark of an in-place form."""
     name = str(operator._schema.name).rpartition(":")[2]
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name

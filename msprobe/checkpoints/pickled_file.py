@@ -36,7 +36,7 @@ def load(path: Path) -> Any:  # noqa: ANN401 - a pickle holds anything
         ) from error
 
 
-def _load(path: Path) -> Any:  # noqa: ANN401
+def _load(path: Path) -> Any:  # noqa: ANN401 - a pickle holds anything
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except RuntimeError as error:

@@ -87,7 +87,7 @@ def _line(row: Row) -> list[object]:
         row.second.name if renamed and row.second else "",
         row.status,
         *numbers,
-        (row.first or row.second).numel,  # type: ignore[union-attr]
+        (row.first or row.second).numel,  # type: ignore[union-attr]  # one of both is there
         _shape(row.first),
         _shape(row.second),
         _dtype(row.first),

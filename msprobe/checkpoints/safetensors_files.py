@@ -62,14 +62,14 @@ def _parameters(file: Path) -> dict[str, Parameter]:
         ) from error
     try:
         with safe_open(file, framework="pt") as opened:
-            slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118
+            slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118 - safetensors' files cannot be iterated
             return {name: _parameter(name, file, part) for name, part in slices.items()}
     except SafetensorError as error:
         raise CheckError(f"{file}: is damaged ({error})", "copy it again") from error
 
 
 def _parameter(name: str, file: Path, part: object) -> Parameter:
-    kind, shape = part.get_dtype(), part.get_shape()  # type: ignore[attr-defined]
+    kind, shape = part.get_dtype(), part.get_shape()  # type: ignore[attr-defined]  # safetensors' stubs lack it
     if kind not in _DTYPES:
         raise CheckError(f"{file}: {name} has the type {kind}", "it cannot be compared")
     return Parameter(name, tuple(shape), _DTYPES[kind], partial(_read, file, name))

@@ -13,6 +13,7 @@ from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
     from builder.ranks.checks.check_finding import CheckFinding
+    from builder.ranks.checks.repeats import Repeated
     from builder.ranks.checks.self_check import Checked
 
 SUMMARY = "compare the ranks of one parallel run with each other; needs no benchmark run"
@@ -57,14 +58,27 @@ def _facts(finding: CheckFinding) -> dict[str, object]:
 
 def _report(dump: Path, checked: Checked) -> list[str]:
     from builder.claim import told
+    from builder.ranks.checks.repeats import with_repeats
 
-    findings = checked.findings
-    if not findings:
+    listed = with_repeats(checked.findings)
+    if not listed:
         return [f"{dump}: {told(checked.claim, 'ranks')}"]
-    lines = [f"{dump}: {len(findings)} findings; look here first:"]
-    for place, finding in enumerate(findings[:_SHOWN], 1):
-        lines += [f"{place}. {finding.node} (step {finding.step})"]
-        lines += [f"   inside {finding.inside}"] if finding.inside else []
-        lines += [f"   {finding.text}"]
-    hidden = len(findings) - _SHOWN
+    count = len(listed)
+    lines = [f"{dump}: {count} finding{'s' * (count != 1)}; look here first:"]
+    for place, each in enumerate(listed[:_SHOWN], 1):
+        lines += _finding(place, each)
+    hidden = count - _SHOWN
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
+
+
+def _finding(place: int, each: Repeated) -> list[str]:
+    finding, count = each.first, len(each.later)
+    lines = [f"{place}. {finding.node} (step {finding.step})"]
+    lines += [f"   inside {finding.inside}"] if finding.inside else []
+    lines += [f"   {finding.text}"]
+    if count:
+        last = max(after.step for after in each.later)
+        lines.append(
+            f"   the parameter differs in {count} more place{'s' * (count != 1)}, up to step {last}"
+        )
+    return lines

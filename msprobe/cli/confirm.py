@@ -18,7 +18,9 @@ SUMMARY = "prove a finding: the problem run takes the benchmark's values at that
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("database", type=Path, metavar="DB", help="a *.vis.db of graph_visualize")
+    parser.add_argument(
+        "database", type=Path, metavar="DB", help="a *.vis.db of graph_visualize, or its folder"
+    )
     parser.add_argument(
         "--finding", type=int, default=1, metavar="N", help="which of the findings [1, the first]"
     )
@@ -32,10 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Write the configurations, or say what the second comparison proves."""
+    from builder.results.newest import result_file
+
+    options.database = result_file(options.database)
     if options.after is not None:
         from builder.results.proof import prove
 
-        proof = prove(options.database, options.after, options.finding)
+        proof = prove(options.database, result_file(options.after), options.finding)
         print("\n".join(_said(proof)))
         return Exit.DONE if proof.is_proven else Exit.DIVERGED
     if options.output_path is None:
@@ -55,7 +60,7 @@ def _write(database: Path, number: int, folder: Path) -> Exit:
     print(f"2. run the problem with {folder / 'graft.json'}")
     after, grafted = folder / "after", folder / "grafted"
     print(f"3. msprobe graph_visualize -tp {grafted} -gp BENCHMARK -o {after}")
-    print(f"4. msprobe confirm {database} --finding {number} --after {after}/*.vis.db")
+    print(f"4. msprobe confirm {database} --finding {number} --after {after}")
     print(f"to look closer: run the problem with {folder / 'closer_problem.json'} as well")
     return Exit.DONE
 

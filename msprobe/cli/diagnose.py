@@ -24,7 +24,13 @@ _PLACES = 3  # repeats of a finding that are listed as text; JSON has all
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("database", type=Path, metavar="DB", help="a *.vis.db of graph_visualize")
+    parser.add_argument(
+        "database",
+        type=Path,
+        nargs="+",
+        metavar="DB",
+        help="a *.vis.db of graph_visualize, or its folder; of several the newest counts",
+    )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write a self-contained report with the values"
@@ -54,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Print the diagnosis; the exit code tells whether it can be trusted."""
     from builder import diagnose
+    from builder.results.newest import newest_result
 
+    options.database = newest_result(options.database)
     if options.explain is not None:
         return _explain(options)
     diagnosis = diagnose(options.database, options.top)

@@ -62,7 +62,10 @@ def _report(result: OverflowResult) -> list[str]:
     lines = [f"failed: step {r.step} rank {r.rank}: {r.error}" for r in result.failed]
     if not result.causes:
         return [*lines, told(result.claim, "overflow")]
-    lines += [f"begins: {_cause(cause)}" for cause in result.causes]
+    for cause in result.causes:
+        lines.append(f"begins: {_cause(cause)}")
+        lines += [f"   inside {cause.inside}"] if cause.inside else []
+        lines += [f"   {said}{line}" for said, line in zip(("", "called from "), cause.lines)]
     return [*lines, f"file: {result.file}"]
 
 

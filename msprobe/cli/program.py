@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output left; writing the rest at exit would raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
-    except Exception as error:
+    except Exception as error:  # one line for the user, `--debug` shows it all
         if options.debug:
             raise
         print(f"msprobe: {_one_line(error)}", file=sys.stderr)

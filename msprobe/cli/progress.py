@@ -46,4 +46,6 @@ def _line(outcome: PairOutcome) -> str:
     if outcome.error is not None:
         return f"{place}: failed: {' '.join(outcome.error.split())}"
     unmatched = outcome.unmatched_problem + outcome.unmatched_benchmark
+    if not outcome.matched and not unmatched:  # a graph alone, or a rank whose step is joined later
+        return f"{place}: read"
     return f"{place}: {outcome.matched} nodes matched, {unmatched} not"

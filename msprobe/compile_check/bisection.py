@@ -48,7 +48,7 @@ class FirstRecords:
         # What records wait for inductor's passes by.
         self.compiler_name = backend if isinstance(backend, str) else type(self).__name__
 
-    def __call__(self, graph: GraphModule, inputs: list[Any]) -> Any:  # noqa: ANN401
+    def __call__(self, graph: GraphModule, inputs: list[Any]) -> Any:  # noqa: ANN401 - whatever a graph returns
         """Compile a graph without the records behind the limit."""
         for node in list(graph.graph.nodes):
             if _is_record(node):

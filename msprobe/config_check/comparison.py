@@ -71,8 +71,8 @@ def compare(bench: Pack, other: Pack) -> list[Sheet]:
 def _sheet(
     name: str,
     header: tuple[str, ...],
-    bench: Any,  # noqa: ANN401 - the item's own type
-    other: Any,  # noqa: ANN401
+    bench: Any,
+    other: Any,
     compared: Callable[[Any, Any], Sheet],
 ) -> Sheet | None:
     """The item's sheet; with a warning and no rows where only one pack recorded it."""
@@ -83,7 +83,7 @@ def _sheet(
     return compared(bench, other)
 
 
-def _statistics(name: Any, bench: Any, other: Any) -> Sheet | None:  # noqa: ANN401
+def _statistics(name: Any, bench: Any, other: Any) -> Sheet | None:
     empty = compare_statistics(name, {}, {})
     return _sheet(name, empty.header, bench, other, lambda a, b: compare_statistics(name, a, b))
 

@@ -85,7 +85,7 @@ class GrowingPack:
                 directory = file.read()
         try:
             yield
-        except BaseException:
+        except BaseException:  # Ctrl-C too must leave a pack that opens
             if directory:
                 _end_with(self.path, start, directory)
             else:

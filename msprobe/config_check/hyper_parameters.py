@@ -98,7 +98,7 @@ def hyper_parameter_sheet(rows: list[tuple[object, ...]]) -> Sheet:
     return Sheet("hyperparameters", HEADER, rows, Sheet.worst(str(row[-1]) for row in rows))
 
 
-def flattened(value: Any, separator: str, name: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def flattened(value: Any, separator: str, name: str = "") -> Iterator[tuple[str, Any]]:
     """Each leaf of nested mappings with its joined keys; an empty mapping is a leaf."""
     if isinstance(value, Mapping) and (value or not name):
         for key, inner in value.items():
@@ -146,7 +146,7 @@ def _pairs(bench: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[tuple
 def _unambiguous(
     left: Mapping[str, object],
     right: Mapping[str, object],
-    name_of: Any,  # noqa: ANN401
+    name_of: Any,
 ) -> Iterator[tuple[str, str]]:
     theirs = {name_of(name): name for name in right}
     once = {k for side in (left, right) for k, n in Counter(map(name_of, side)).items() if n > 1}
@@ -175,9 +175,9 @@ def _similarity(ours: str, theirs: str) -> float:
     return SequenceMatcher(None, _plain(ours), _plain(theirs)).ratio()
 
 
-def _text(value: Any) -> str | None:  # noqa: ANN401
+def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _cell(value: Any) -> Any:  # noqa: ANN401
+def _cell(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

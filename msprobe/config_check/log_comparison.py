@@ -90,7 +90,7 @@ def _all_leaves(configuration: Mapping[str, Any]) -> dict[str, Any]:
 _MISSING = object()
 
 
-def _lookup(name: str, leaves: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _lookup(name: str, leaves: Mapping[str, Any]) -> Any:
     """The value under the full name, or under the only one that ends so (environment variables)."""
     if name in leaves:
         return leaves[name]

@@ -154,7 +154,7 @@ def _parsed(path: Path, name: str, text: str) -> dict[str, Any]:
     return {key: redacted(key, value) for key, value in content.items()}
 
 
-def _is_place(place: Any) -> bool:  # noqa: ANN401 - what a file holds
+def _is_place(place: Any) -> bool:
     if not isinstance(place, dict) or not isinstance(place.get("count"), int):
         return False
     stack = place.get("stack")

@@ -88,7 +88,7 @@ class RandomWatch:
 
     def _counted(self, function: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original, updated=())
-        def drawn(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it takes
+        def drawn(*arguments: Any, **named: Any) -> Any:
             if not self.started or getattr(self._inside, "call", False):
                 return original(*arguments, **named)
             places = self._counts.setdefault(function, {})
@@ -100,7 +100,7 @@ class RandomWatch:
         return drawn
 
 
-def _owner(module: str) -> Any:  # noqa: ANN401 - a module or torch.Tensor
+def _owner(module: str) -> Any:
     import importlib
 
     if module == "torch.Tensor":

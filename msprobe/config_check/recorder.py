@@ -83,7 +83,7 @@ class ConfigChecker:
     def _watch_model(self, models: list[torch.nn.Module]) -> None:
         prefixes = [""] if len(models) == 1 else [f"model{i}." for i in range(len(models))]
 
-        def before_forward(module: Any, inputs: Any, named: Any) -> None:  # noqa: ANN401
+        def before_forward(module: Any, inputs: Any, named: Any) -> None:
             del module
             weights = {
                 f"{prefix}{name}": parameter
@@ -92,7 +92,7 @@ class ConfigChecker:
             }
             self._record_call(inputs, named, weights)
 
-        def guarded(module: Any, inputs: Any, named: Any) -> None:  # noqa: ANN401
+        def guarded(module: Any, inputs: Any, named: Any) -> None:
             try:
                 before_forward(module, inputs, named)
             except Exception as error:  # nothing of this may reach the user's step
@@ -163,12 +163,12 @@ def _world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1") or 1)
 
 
-def _distributed() -> Any:  # noqa: ANN401 - the module, None while there is no process group
+def _distributed() -> Any:
     dist = sys.modules.get("torch.distributed")
     return dist if dist and dist.is_available() and dist.is_initialized() else None
 
 
-def _summaries(value: Any) -> Any:  # noqa: ANN401 - mirrors what a model is called with
+def _summaries(value: Any) -> Any:
     """Tensors as their statistics, in the same mappings and lists; other values are left out."""
     import torch
 

@@ -83,7 +83,7 @@ def is_secret_name(name: str) -> bool:
     return last in ("auth", "pass")
 
 
-def redacted(name: str, value: Any) -> Any:  # noqa: ANN401 - what a configuration holds
+def redacted(name: str, value: Any) -> Any:
     """The value as it may be written: REDACTED for a secret name, texts without secrets inside."""
     if isinstance(value, Mapping):
         return {key: redacted(str(key), inner) for key, inner in value.items()}

@@ -42,7 +42,7 @@ def compare_statistics(item: Item, bench: Recorded, other: Recorded) -> Sheet:
     return Sheet(item, header, rows, Sheet.worst(levels))
 
 
-def named_statistics(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def named_statistics(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Dotted names of the statistics in nested mappings and lists."""
     if isinstance(content, Mapping) and not set(STATISTICS) <= content.keys():
         for key, inner in content.items():
@@ -66,7 +66,7 @@ def _place_rows(
             yield *place, name, *_difference(bench[name], other[name])
 
 
-def _difference(bench: Any, other: Any) -> tuple[object, ...]:  # noqa: ANN401
+def _difference(bench: Any, other: Any) -> tuple[object, ...]:
     if not isinstance(bench, Mapping) or not isinstance(other, Mapping):
         return bench == other, None, None, None, None
     scale = max(
@@ -80,7 +80,7 @@ def _difference(bench: Any, other: Any) -> tuple[object, ...]:  # noqa: ANN401
     return equal, *(_relative(bench.get(name), other.get(name)) for name in STATISTICS)
 
 
-def _equal(name: str, bench: Any, other: Any, scale: float) -> bool:  # noqa: ANN401
+def _equal(name: str, bench: Any, other: Any, scale: float) -> bool:
     if not _is_number(bench) or not _is_number(other):
         return bool(bench == other)
     if math.isnan(bench) and math.isnan(other):
@@ -98,7 +98,7 @@ def _is_in_order(bench: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return is_same_order(_number(ours), _number(theirs), _number(bench.get("norm")))
 
 
-def _relative(bench: Any, other: Any) -> float | None:  # noqa: ANN401
+def _relative(bench: Any, other: Any) -> float | None:
     if not _is_number(bench) or not _is_number(other):
         return None
     if bench == other:
@@ -107,9 +107,9 @@ def _relative(bench: Any, other: Any) -> float | None:  # noqa: ANN401
     return difference if math.isfinite(difference) else None
 
 
-def _number(value: Any) -> float:  # noqa: ANN401
+def _number(value: Any) -> float:
     return float(value) if _is_number(value) else 0.0
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)

@@ -104,7 +104,7 @@ def _balanced(text: str) -> str | None:
     return None
 
 
-def _value(node: ast.expr) -> Any:  # noqa: ANN401 - any literal
+def _value(node: ast.expr) -> Any:
     """A literal with, beside what Python allows, nan, inf and calls, which become their text."""
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
@@ -121,7 +121,7 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - any literal
         return ast.unparse(node)
 
 
-def _scalar(text: str) -> Any:  # noqa: ANN401 - a number, a truth value, None or text
+def _scalar(text: str) -> Any:
     if text in ("True", "False", "None"):
         return parse_literal(text)
     try:

@@ -7,14 +7,14 @@ from msprobe_core.mindspore.requirements import check_requirements
 
 check_requirements()
 
-from msprobe_core.mindspore.fixed_seed import seed_all  # noqa: E402
-from msprobe_core.mindspore.mindspore_debugger import (  # noqa: E402
+from msprobe_core.mindspore.fixed_seed import seed_all
+from msprobe_core.mindspore.mindspore_debugger import (
     PrecisionDebugger,
     module_dump,
     module_dump_end,
     save,
 )
-from msprobe_core.mindspore.step_callback import MsprobeStep  # noqa: E402
+from msprobe_core.mindspore.step_callback import MsprobeStep
 
 __all__ = [
     "MsprobeStep",

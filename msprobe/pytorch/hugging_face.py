@@ -21,7 +21,7 @@ from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger
 
 
-class PrecisionDebuggerCallback(TrainerCallback):  # type: ignore[misc]
+class PrecisionDebuggerCallback(TrainerCallback):  # type: ignore[misc]  # transformers may be missing
     """Starts with the first micro-batch of a step and ends after its optimizer; no evaluation.
 
     Takes a debugger, or the path of a configuration to make one from. Raises ConfigError.
@@ -57,13 +57,13 @@ class PrecisionDebuggerCallback(TrainerCallback):  # type: ignore[misc]
         self.debugger.close()
 
 
-class TrendsCallback(TrainerCallback):  # type: ignore[misc]
+class TrendsCallback(TrainerCallback):  # type: ignore[misc]  # transformers may be missing
     """Follows a training into a folder; further arguments are those of `Trends`.
 
     The loss is the one that the model hands out with its output, of all micro-batches of a step.
     """
 
-    def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, directory: str | Path, **settings: Any) -> None:
         self._directory, self._settings = directory, settings
         self.trends: Trends | None = None
 
@@ -73,7 +73,7 @@ class TrendsCallback(TrainerCallback):  # type: ignore[misc]
         state: TrainerState,
         control: TrainerControl,
         model: nn.Module | None = None,
-        optimizer: Any = None,  # noqa: ANN401  # accelerate wraps torch's
+        optimizer: Any = None,
         **_: object,
     ) -> None:
         """Called by the trainer before the first step, also of a training that is resumed."""

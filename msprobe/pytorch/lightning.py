@@ -20,7 +20,7 @@ from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger
 
 
-class PrecisionDebuggerCallback(Callback):  # type: ignore[misc]
+class PrecisionDebuggerCallback(Callback):  # type: ignore[misc]  # lightning may be missing
     """Starts before a training batch and ends after its optimizer; no validation.
 
     Takes a debugger, or the path of a configuration to make one from. Raises ConfigError.
@@ -60,7 +60,7 @@ class PrecisionDebuggerCallback(Callback):  # type: ignore[misc]
         self.debugger.close()
 
 
-class TrendsCallback(Callback):  # type: ignore[misc]
+class TrendsCallback(Callback):  # type: ignore[misc]  # lightning may be missing
     """Follows a training into a folder, by optimizer steps; settings are those of `Trends`.
 
     The loss of a step is the sum of its micro-batches' losses, which the trainer has divided by
@@ -68,7 +68,7 @@ class TrendsCallback(Callback):  # type: ignore[misc]
     that of the gradients.
     """
 
-    def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, directory: str | Path, **settings: Any) -> None:
         self._directory, self._settings = directory, settings
         self._steps = 0
         self._losses: list[torch.Tensor] = []

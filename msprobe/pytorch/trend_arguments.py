@@ -31,7 +31,7 @@ def check_model(model: object) -> None:
         raise ConfigError(f"model is {_short(model)}", hint)
 
 
-def checked_optimizer(optimizer: Any) -> Any:  # noqa: ANN401  # optimizers of frameworks are none of torch
+def checked_optimizer(optimizer: Any) -> Any:
     """An optimizer: anything that has `step` and `param_groups`."""
     if not callable(getattr(optimizer, "step", None)) or not hasattr(optimizer, "param_groups"):
         hint = "give what has `step` and `param_groups`; several are added by `add`"
@@ -39,7 +39,7 @@ def checked_optimizer(optimizer: Any) -> Any:  # noqa: ANN401  # optimizers of f
     return optimizer
 
 
-def checked_scaler(scaler: Any) -> Any:  # noqa: ANN401  # frameworks have scalers of their own
+def checked_scaler(scaler: Any) -> Any:
     """A scaler of gradients, or None."""
     if scaler is not None and not callable(getattr(scaler, "get_scale", None)):
         raise ConfigError(f"scaler is {_short(scaler)}", "give what has `get_scale`, or None")

@@ -15,6 +15,7 @@ import numpy as np
 from msprobe.config_check.sheet import Sheet
 from msprobe.errors import CheckError
 from msprobe.single_save.agreement import Array, agreement
+from msprobe_core.format.regular_file import require_regular
 
 HEADER = (
     "step",
@@ -159,6 +160,7 @@ _HEADERS = threading.Lock()
 
 def _read(file: Path) -> Array:
     try:
+        require_regular(file)
         with _HEADERS:
             array: Array = np.load(file, allow_pickle=False, mmap_mode="r")
         return array

@@ -83,7 +83,7 @@ class SingleSave:
         instance._step += 1
         instance._counts.clear()
 
-    def _write(self, tag: str, value: Any, place: str) -> None:  # noqa: ANN401
+    def _write(self, tag: str, value: Any, place: str) -> None:  # noqa: ANN401 - users save anything
         folder = self._folder / "data" / tag / f"step{self._step}" / f"rank{_rank()}" / place
         folder.mkdir(parents=True, exist_ok=True)
         for name, tensor in _tensors(value, tag):
@@ -124,7 +124,7 @@ def _check_value(name: str, value: object) -> None:
         )
 
 
-def _tensors(value: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:  # noqa: ANN401
+def _tensors(value: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:  # noqa: ANN401 - users save anything
     import torch
 
     if isinstance(value, torch.Tensor):

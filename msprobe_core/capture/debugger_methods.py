@@ -91,7 +91,7 @@ class Debugger:
     @OnInstance
     def start(
         self,
-        model: Any = None,  # noqa: ANN401
+        model: Any = None,
         token_range: list[int] | None = None,
         rank_id: int | None = None,
         scheduled_tokens: dict[str, Any] | None = None,
@@ -130,7 +130,7 @@ class Debugger:
         self.service.save(variable, name, save_backward)
 
     @OnInstance
-    def module_dump(self, module: Any, module_name: str) -> None:  # noqa: ANN401
+    def module_dump(self, module: Any, module_name: str) -> None:
         """Record one module under a name, and nothing inside or beside it, until the end."""
         self.service.module_dump(module, module_name)
 
@@ -142,7 +142,7 @@ class Debugger:
     @contextmanager
     def recording(
         self,
-        model: Any = None,  # noqa: ANN401
+        model: Any = None,
         rank_id: int | None = None,
     ) -> Iterator[Debugger]:
         """Record the body of a `with` statement as one step."""

@@ -84,7 +84,7 @@ class Entry:
 def entry_text(entry: Entry) -> str:
     """The member text of an entry: `"name": {…}`, or `"name": value`."""
     try:
-        text = "".join(entry.parts)  # type: ignore[arg-type]
+        text = "".join(entry.parts)  # type: ignore[arg-type]  # what is no text raises
     except TypeError:  # a record lay on a device
         text = "".join(map(str, entry.parts))
     return f"{quoted(entry.name)}: {text if entry.is_value else f'{{{text}}}'}"

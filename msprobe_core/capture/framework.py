@@ -65,7 +65,7 @@ class StepRecorder(Protocol):
 
     def start(
         self,
-        model: Any,  # noqa: ANN401
+        model: Any,
         tokens: tuple[int, int] | None,
         parallel: Mapping[str, object] | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class StepRecorder(Protocol):
         """Record one value by a name of the user's."""
         ...
 
-    def begin_single(self, module: Any, name: str) -> None:  # noqa: ANN401
+    def begin_single(self, module: Any, name: str) -> None:
         """Record one module alone until `end_single`."""
         ...
 

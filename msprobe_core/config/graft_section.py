@@ -44,7 +44,7 @@ def read_graft(place: str, raw: object) -> GraftConfig:
     others = {key: value for key, value in raw.items() if key != "take"}
     values = check_dump_section(where, others, GRAFT_FIELDS, ("path",))
     takes = tuple(_takes(where, raw.get("take")))
-    return GraftConfig(take=takes, **values)  # type: ignore[arg-type]
+    return GraftConfig(take=takes, **values)  # type: ignore[arg-type]  # checked above
 
 
 def _takes(where: str, raw: object) -> Iterator[Take]:

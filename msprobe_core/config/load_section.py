@@ -29,4 +29,4 @@ def read_load(place: str, raw: object) -> LoadConfig:
         raise ConfigError(f"{place}: load is {raw!r}", "it must be an object with path and modules")
     where = f"{place}, section load"
     values = check_dump_section(where, raw, LOAD_FIELDS, ("path", "modules"))
-    return LoadConfig(**values)  # type: ignore[arg-type]
+    return LoadConfig(**values)  # type: ignore[arg-type]  # checked above

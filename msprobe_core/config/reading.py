@@ -65,7 +65,7 @@ def _build(
     if "graft" in raw:
         values["graft"] = read_graft(place, raw["graft"])
     source = None if config_path is None else str(config_path)
-    config = Config(**values, **explicit, source=source)  # type: ignore[arg-type]
+    config = Config(**values, **explicit, source=source)  # type: ignore[arg-type]  # checked above
     refuse_impossible(place, config, explicit.keys(), of_kernels)
     return config
 

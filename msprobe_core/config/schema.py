@@ -55,42 +55,41 @@ FIELDS = (
         "level",
         "choice",
         '"L1"',
-        "`L0` records modules, `L1` records API calls, `mix` both, `debug` only what "
-        "`debugger.save` is given, into debug.json. `L2` records what `list` names as mix does, "
-        "and below each call the kernels that it runs (see formats.md); MindSpore dumps those of "
-        "its static graph (see howto/mindspore.md).",
+        "`L0` records modules, `L1` API calls, `mix` both. `debug` records only what is given to "
+        "`debugger.save`, into debug.json. `L2` records what `list` names as `mix` does, and "
+        "below each call [the kernels that it runs](formats.md#the-dump), in MindSpore [those of "
+        "a static graph](howto/mindspore.md).",
         choices=("L0", "L1", "mix", "debug", "L2"),
     ),
     Field(
         "capture",
         "choice",
         '"eager"',
-        "How values are seen: `eager` watches the run from outside, so what `torch.compile` has "
-        "compiled is one step for it; `graph` records inside compiled graphs too (see "
-        "howto/graph-mode.md for what it does not have).",
+        "`eager` records around compiled code: what `torch.compile` has compiled is one call. "
+        "`graph` records [inside compiled graphs](howto/graph-mode.md) too.",
         choices=("eager", "graph"),
     ),
     Field(
         "graph_points",
         "choice",
         '"late"',
-        "Where `capture` graph records what inductor compiles: `late` when all of its passes are "
-        "over, so none of them sees a record; `hooks` in the traced code, as for other backends.",
+        "Of `capture` graph with inductor: `late` records after all of its passes, so that none "
+        "of them is changed; `hooks` records in the traced code, as for other backends.",
         choices=("late", "hooks"),
     ),
     Field(
         "grad_inputs",
         "bool",
         "false",
-        "Whether `capture` graph records the gradients that modules send to their inputs. For that "
-        "a module gets a view of each input, and sums of gradients are taken in another order.",
+        "Whether `capture` graph records the gradients of modules' inputs. It changes the order in "
+        "which gradients are added up, as each module gets a view of each input.",
     ),
     Field(
         "async_dump",
         "bool",
         "false",
-        "Values are read from the device and written once the step has ended. With task `tensor` "
-        "`list` must name what to keep; not with `summary_mode` md5 or xor.",
+        "Read values from the device and write them after the step has ended. Task `tensor` then "
+        "needs `list`, which names what to keep. Not with `summary_mode` md5 or xor.",
     ),
     Field(
         "dump_enable",
@@ -104,30 +103,30 @@ FIELDS = (
         "flow",
         "bool",
         "true",
-        "Whether the record of an input names the recorded output that it is, as `source`.",
+        "Whether the record of an input says which recorded output it is (`source`).",
     ),
     Field(
         "precision",
         "choice",
         '"low"',
-        "`low` writes the digits of sums that do not depend on their order, and sums in float32 on "
-        "a device without Triton; `high` writes all digits, and sums in float64 everywhere.",
+        "`low` writes only the digits of a sum that do not depend on its order, and sums in "
+        "float32 on a device without Triton. `high` writes all digits and sums in float64.",
         choices=("low", "high"),
     ),
     Field(
         "sketch",
         "bool",
         "true",
-        "Whether each tensor gets a sketch beside its statistics: 64 digits that tell how far "
-        "apart the elements of two tensors are, also where their statistics agree.",
+        "Whether each tensor gets a [sketch](formats.md#the-sketch): 64 digits that show how far "
+        "apart the elements of two tensors are, even if their statistics are equal.",
     ),
     Field(
         "rows",
         "bool",
         "false",
-        "Whether what modules read and put out is also told row by row, for runs of the same "
-        "tokens in other batches or forward passes: 43 characters a token and value, up to 8,192 "
-        "tokens. Levels L0 and mix, PyTorch; task `tensor` needs none of it.",
+        "Whether inputs and outputs of modules are also recorded row by row, to compare runs of "
+        "the same tokens in other batches or passes: 43 characters a token and value, up to 8,192 "
+        "tokens. Levels L0 and mix, PyTorch; not needed with task `tensor`.",
     ),
     Field(
         "risk_level",

@@ -74,7 +74,7 @@ def _lock(held: int) -> None:
     except ImportError:
         import msvcrt
 
-        msvcrt.locking(held, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        msvcrt.locking(held, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # on Windows alone
         return
     # Of the open file, not of the process: two servers in one process exclude each other, too.
     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

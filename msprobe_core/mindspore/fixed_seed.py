@@ -44,18 +44,18 @@ def _remove_dropout() -> None:
                 setattr(space, name, _called_without_p(function))
 
 
-def _initialised_without_p(original: Any) -> Any:  # noqa: ANN401
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+def _initialised_without_p(original: Any) -> Any:
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         kwargs = {key: value for key, value in kwargs.items() if key not in ("p", "keep_prob")}
         original(self, p=0.0, **kwargs)
 
-    initialise._without_p = True  # type: ignore[attr-defined]
+    initialise._without_p = True  # type: ignore[attr-defined]  # a mark of ours on a function
     return initialise
 
 
-def _called_without_p(original: Any) -> Any:  # noqa: ANN401
-    def dropout(input: Any, p: float = 0.0, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _called_without_p(original: Any) -> Any:
+    def dropout(input: Any, p: float = 0.0, *args: Any, **kwargs: Any) -> Any:
         return original(input, 0.0, *args, **kwargs)
 
-    dropout._without_p = True  # type: ignore[attr-defined]
+    dropout._without_p = True  # type: ignore[attr-defined]  # a mark of ours on a function
     return dropout

@@ -73,7 +73,7 @@ def spaces() -> tuple[Space, ...]:
     )
 
 
-def _functions(owner: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _functions(owner: Any) -> tuple[str, ...]:
     return tuple(name for name in dir(owner) if _is_calculation(name, getattr(owner, name)))
 
 
@@ -97,5 +97,5 @@ def _is_method(name: str) -> bool:
     )
 
 
-def _collectives(owner: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _collectives(owner: Any) -> tuple[str, ...]:
     return tuple(name for name in dir(owner) if name in _COLLECTIVES)

@@ -31,7 +31,7 @@ class PrecisionDebugger(Debugger):
     @OnInstance
     def start(
         self,
-        model: Any = None,  # noqa: ANN401
+        model: Any = None,
         token_range: list[int] | None = None,
         rank_id: int | None = None,
         scheduled_tokens: dict[str, Any] | None = None,
@@ -51,7 +51,7 @@ class PrecisionDebugger(Debugger):
         super().close()
 
 
-def module_dump(module: Any, module_name: str) -> None:  # noqa: ANN401
+def module_dump(module: Any, module_name: str) -> None:
     """`PrecisionDebugger.module_dump` of the debugger that exists."""
     PrecisionDebugger.module_dump(module, module_name)
 

@@ -16,23 +16,23 @@ class MsprobeStep(Callback):
         super().__init__()
         self._debugger = debugger
 
-    def on_train_step_begin(self, run_context: Any) -> None:  # noqa: ANN401
+    def on_train_step_begin(self, run_context: Any) -> None:
         """Begin to record the network that is trained."""
         self._begin(run_context)
 
-    def on_train_step_end(self, run_context: Any) -> None:  # noqa: ANN401
+    def on_train_step_end(self, run_context: Any) -> None:
         """End the step."""
         self._end()
 
-    def on_eval_step_begin(self, run_context: Any) -> None:  # noqa: ANN401
+    def on_eval_step_begin(self, run_context: Any) -> None:
         """Begin to record the network that is evaluated."""
         self._begin(run_context)
 
-    def on_eval_step_end(self, run_context: Any) -> None:  # noqa: ANN401
+    def on_eval_step_end(self, run_context: Any) -> None:
         """End the step."""
         self._end()
 
-    def _begin(self, run_context: Any) -> None:  # noqa: ANN401
+    def _begin(self, run_context: Any) -> None:
         told = run_context.original_args()
         network = getattr(told, "train_network", None) or told.network
         (self._debugger or PrecisionDebugger).start(network)

@@ -72,7 +72,7 @@ class MindSporeStepRecorder:
 
     def start(
         self,
-        model: Any,  # noqa: ANN401
+        model: Any,
         tokens: tuple[int, int] | None,
         parallel: Mapping[str, object] | None = None,
     ) -> None:
@@ -96,7 +96,7 @@ class MindSporeStepRecorder:
         """Record one value by a name of the user's, and its gradient."""
         self._saved.save(variable, name, save_backward)
 
-    def begin_single(self, module: Any, name: str) -> None:  # noqa: ANN401
+    def begin_single(self, module: Any, name: str) -> None:
         """Record one cell alone until `end_single`."""
         self._capture.begin_single(module, name)
 

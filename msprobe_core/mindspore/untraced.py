@@ -45,7 +45,7 @@ def is_recording_itself() -> bool:
     return _own.depth > 0
 
 
-def summed(one: Any, other: Any) -> Any:  # noqa: ANN401
+def summed(one: Any, other: Any) -> Any:
     """The sum of two tensors, which leaves no trace in autograd.
 
     On the CPU NumPy adds: to the same bits, since one addition is rounded once, and without a
@@ -70,6 +70,6 @@ def current_pass() -> object:
     return None if told is None else told()
 
 
-def at_the_end_of_the_pass(run: Any) -> None:  # noqa: ANN401
+def at_the_end_of_the_pass(run: Any) -> None:
     """Call a function when the running backward pass has ended."""
     executor.queue_backward_final_callback(run)

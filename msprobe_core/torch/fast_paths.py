@@ -60,7 +60,7 @@ class FastPaths:
 
 def _asked(original: Question) -> Question:
     @functools.wraps(original)
-    def asked(*args: Any) -> bool:  # noqa: ANN401
+    def asked(*args: Any) -> bool:
         answer = original(*args)
         if torch.compiler.is_compiling() or not answer or _calls_in(sys._getframe(1).f_code):
             return answer

@@ -46,7 +46,7 @@ class _Watch(OwnMode):
         types: object,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         name = getattr(func, "__name__", "")
         if name in RANDOM_APIS:
             number = self._stacks.capture(sys._getframe(1), None, -1)
@@ -79,7 +79,7 @@ def random_save(output_path: str = "./output") -> None:
     if directory.exists() and not directory.is_dir():
         raise ConfigError(f"random_save: {directory} is a file", "give a folder")
     FastPaths().start()
-    _Watch(directory).__enter__()  # type: ignore[no-untyped-call]
+    _Watch(directory).__enter__()  # type: ignore[no-untyped-call]  # torch has no types there
 
 
 def _file_name() -> str:

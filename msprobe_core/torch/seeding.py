@@ -36,7 +36,7 @@ def seed_all(
         _remove_dropout()
     if is_enhanced:
         FastPaths().start()
-        _Reseed(seed).__enter__()  # type: ignore[no-untyped-call]
+        _Reseed(seed).__enter__()  # type: ignore[no-untyped-call]  # torch has no types there
         _reseed_functions(seed)
 
 
@@ -65,24 +65,24 @@ def _remove_dropout() -> None:
             setattr(functional, name, _without_dropout(original))
     base = torch.nn.modules.dropout._DropoutNd
     if not hasattr(base.__init__, "_without_p"):
-        base.__init__ = _init_without_dropout(base.__init__)  # type: ignore[method-assign]
+        base.__init__ = _init_without_dropout(base.__init__)  # type: ignore[method-assign]  # replaced on purpose
 
 
 def _without_dropout(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def dropout(input: Any, p: float = 0.0, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def dropout(input: Any, p: float = 0.0, *args: Any, **kwargs: Any) -> Any:
         return original(input, 0.0, *args, **kwargs)
 
-    dropout._without_p = True  # type: ignore[attr-defined]
+    dropout._without_p = True  # type: ignore[attr-defined]  # a mark of ours on a function
     return dropout
 
 
 def _init_without_dropout(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def initialise(self: Any, p: float = 0.0, inplace: bool = False) -> None:  # noqa: ANN401
+    def initialise(self: Any, p: float = 0.0, inplace: bool = False) -> None:
         original(self, 0.0 if type(self).__name__ in _MODULES else p, inplace)
 
-    initialise._without_p = True  # type: ignore[attr-defined]
+    initialise._without_p = True  # type: ignore[attr-defined]  # a mark of ours on a function
     return initialise
 
 
@@ -102,7 +102,7 @@ class _Reseed(OwnMode):
         types: object,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         if getattr(func, "__name__", "") in RANDOM_APIS:
             torch.manual_seed(self._seed)
         return func(*args, **(kwargs or {}))
@@ -129,7 +129,7 @@ def _reseeded(original: Callable[..., Any], reseed: Callable[[], None]) -> Calla
     inner = getattr(original, "__wrapped__", original)
 
     @functools.wraps(inner)
-    def drawn(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def drawn(*args: Any, **kwargs: Any) -> Any:
         reseed()
         return inner(*args, **kwargs)
 

@@ -16,8 +16,8 @@ FOLDER = "msprobe_fx_dump"
 def set_fx_dump_config(
     dump_path: str = "",
     op_list: Sequence[str] | None = None,
-    compiler_config: Any = None,  # noqa: ANN401 - a class of torchair
-) -> Any:  # noqa: ANN401
+    compiler_config: Any = None,
+) -> Any:
     """Options for torchair's backend with which it dumps the inputs and outputs of FX nodes.
 
     The files lie in `msprobe_fx_dump` below `dump_path`. `op_list` holds parts of node names, in
@@ -41,7 +41,7 @@ def set_fx_dump_config(
     return config
 
 
-def _config_type() -> Any:  # noqa: ANN401
+def _config_type() -> Any:
     try:
         return importlib.import_module("torchair.configs.compiler_config").CompilerConfig
     except ImportError:

@@ -43,7 +43,7 @@ class Records(Protocol):
     tensor_type: type
     scalars: Scalars
 
-    def record(self, tensor: Any, path: str, key: object = None) -> Fragment:  # noqa: ANN401
+    def record(self, tensor: Any, path: str, key: object = None) -> Fragment:  # noqa: ANN401 - a tensor of either framework
         """The record of a tensor at `path`, or at `path.key`; never raises."""
         ...
 

@@ -62,7 +62,7 @@ class GrowingJson:
     def _write(self, offset: int, data: bytes, end: bytes) -> int:
         try:
             self._write_all(offset, data + end)
-        except BaseException:
+        except BaseException:  # raised again
             # The disk is full, or Ctrl-C came: this place was written before, the file stays valid.
             self._write_all(offset, self._open_end)
             os.ftruncate(self._file, offset + len(self._open_end))

@@ -55,6 +55,8 @@ def start(
 ) -> BaseWSGIServer:
     """A server that listens already; `serve_forever` on it answers. Raises ServeError."""
     for folder in logdirs:
+        if folder.is_file():
+            raise ServeError(f"{folder}: is a file", f"give its folder, {folder.parent}")
         if not folder.is_dir():
             raise ServeError(f"{folder}: no such folder", "give one that holds *.vis.db files")
     own = own_names() if host in _ANY else [host]

@@ -1,10 +1,13 @@
-"""Which Pythons and torches `make versions` asks for."""
+"""Which Pythons and torches `make versions` asks for, and that the project has one version."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from build_backend import versions
 from tests.conftest import ROOT
@@ -47,3 +50,13 @@ def test_the_interpreter_is_one_that_runs(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_is_run_is_there() -> None:
     assert all((ROOT / path).exists() for path in (*versions.CORE, *versions.WITHOUT_TORCH))
+
+
+def test_the_page_has_the_version_of_the_project() -> None:
+    """Node writes 1.0.0-rc.1 where Python writes 1.0.0rc1."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    node = re.sub(r"(?<=\d)(a|b|rc)(\d+)$", r"-\1.\2", project["version"])
+    for name in ("package.json", "package-lock.json"):
+        assert json.loads((ROOT / name).read_text(encoding="utf-8"))["version"] == node, name
+    lock = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))
+    assert lock["packages"][""]["version"] == node

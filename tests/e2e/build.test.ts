@@ -1,6 +1,5 @@
 /* Building in the page: progress while it runs, a cancel that ends it, errors in full, the result opened. */
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
@@ -101,7 +100,7 @@ describe("building", () => {
     await build(page).click();
     await expect.poll(() => pair.count(), { timeout: 30_000 }).toBe(1);
     const rank = join(places.buildingFolder, "held/problem/step0/rank0");
-    await writeFile(join(rank, "construct.json"), readFileSync(join(rank, "later.json")));
+    rmSync(join(rank, "stack.json.held"));
     // The rows of what was open before stand behind the form until the new file is opened.
     await expect.poll(results, { timeout: 40_000 }).toHaveLength(before.length + 1);
     await page.locator(".build-form").waitFor({ state: "hidden", timeout: 40_000 });

@@ -7,7 +7,6 @@ dumps that wait to be built into the others.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -61,13 +60,11 @@ def repeat_steps(dumps: Path, folder: Path, count: int) -> None:
 
 
 def hold(dumps: Path, folder: Path) -> None:
-    """One pair whose problem is read from a pipe: reading lasts until a journey fills it."""
+    """One pair whose problem is held open: reading lasts until a journey lets it go."""
     for side in ("problem", "bench"):
         only = next((dumps / side / "step0").iterdir())
         shutil.copytree(only, folder / side / "step0" / "rank0")
-    modules = folder / "problem" / "step0" / "rank0" / "construct.json"
-    modules.rename(modules.with_name("later.json"))
-    os.mkfifo(modules)
+    (folder / "problem" / "step0" / "rank0" / "stack.json.held").touch()
 
 
 def build_partly(folder: Path) -> None:

@@ -121,7 +121,9 @@ function forbidWriting(folder: string, logdir: string): void {
 /** Start a server and wait until it answers; it joins the processes to be ended. */
 export async function launch(processes: ChildProcess[], command: string[], address: string): Promise<void> {
   const [program = "", ...args] = command;
-  const started = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+  // Files that a journey holds stay unread; see the module there.
+  const env = { ...process.env, PYTHONPATH: join(ROOT, "tests", "held_open") };
+  const started = spawn(program, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
   processes.push(started);
   let said = "";
   const listen = (text: Buffer): void => void (said += text.toString());

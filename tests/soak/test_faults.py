@@ -43,7 +43,7 @@ def test_viewers_are_answered(tmp_path: Path) -> None:
 
 
 def test_page_says_that_nothing_was_lost() -> None:
-    text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "internals" / "reliability-measured.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([\d,]+) \| (\d+) \| ", text, re.MULTILINE)
     assert len(rows) >= 13
     assert all(int(lost) == 0 and int(tried.replace(",", "")) > 0 for _, tried, lost in rows)

@@ -199,7 +199,11 @@ def _missing_files(folder: Path) -> list[str]:
     file = values_file(folder).name
     others = () if file == DEBUG_FILE else (CONSTRUCT_FILE,)
     names = (file, STACK_FILE, *others)
-    problems = [f"{name} is missing" for name in names if not (folder / name).is_file()]
+    problems = [
+        f"{name} is {'no regular file' if (folder / name).exists() else 'missing'}"
+        for name in names
+        if not (folder / name).is_file()
+    ]
     if (folder / ERROR_LOG).is_file():
         problems.append(f"{ERROR_LOG} tells of values that could not be read")
     return problems

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from builder.dump.inspection.first_nonfinite import NonFinite, first_nonfinite
 from builder.dump.inspection.json_lines import Bytes, Outline, one_member
+from msprobe_core.format.regular_file import open_regular
 
 _Block = NDArray[np.uint8]
 _Buffers = tuple[NDArray[np.bool_], ...]
@@ -40,7 +42,7 @@ class Contents:
 
 def mapped(path: Path) -> Bytes:
     """The bytes of a file without copying them; raises OSError."""
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         try:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:  # an empty file cannot be mapped

@@ -211,7 +211,7 @@ def record_of(value: AlignedValue, known: Bools, *, in_order: bool) -> Record:
             "Norm": float(np.sqrt((numbers[:, _NORM] ** 2).sum())),
         }
     if len(value.keys) > 1:  # of a sum nothing tells these
-        cells["Max"] = cells["Min"] = cells["Norm"] = None  # type: ignore[assignment]
+        cells["Max"] = cells["Min"] = cells["Norm"] = None  # type: ignore[assignment]  # numbers that are unknown
     return msgspec.structs.replace(
         value.first,
         shape=(len(numbers), value.width),

@@ -206,7 +206,7 @@ class _Matcher:
                 place = (*classes, role, width, len(left), len(right))
                 is_swapped = len(right) < len(left)
                 few, many = (right, left) if is_swapped else (left, right)
-                yield _Edge(nodes, place, few, many, is_swapped)  # type: ignore[arg-type]
+                yield _Edge(nodes, place, few, many, is_swapped)  # type: ignore[arg-type]  # sides in either order
 
     def _join(self, edge: _Edge, chosen: Sequence[tuple[int, ...]]) -> None:
         """Set the records of what is compared at an edge, and note which are compared."""

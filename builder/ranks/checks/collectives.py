@@ -62,7 +62,7 @@ class CollectiveCall:
     def each(self, group: Group, *keys: str) -> list[Record] | None:
         """The records of all ranks of a group; None where one is missing."""
         found = [self.of(rank, *keys) for rank in group]
-        return None if None in found else found  # type: ignore[return-value]
+        return None if None in found else found  # type: ignore[return-value]  # without None
 
 
 def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, RankReason]]:

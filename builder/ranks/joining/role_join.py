@@ -65,7 +65,7 @@ class RoleJoin:
         written = []
         for at, row in enumerate(self.role.rows):
             if self._is_unexplained(at, row, variants):
-                self.owner.set_aside(row, "inside what the layout rewrites")
+                self.owner.set_aside(row, "values fit no layout")
                 continue
             if at in own:
                 self.owner.set_aside(row, "each rank's own choice")

@@ -200,7 +200,7 @@ def score_of(precision: float | None) -> float | None:
 
 def overflow_of(level: str | None) -> Overflow | None:
     """The level of a cell; None for a word that is none."""
-    return level if level in get_args(Overflow) else None  # type: ignore[return-value]
+    return level if level in get_args(Overflow) else None  # type: ignore[return-value]  # one of them, as asked
 
 
 def verdict_of(score: float | None) -> Verdict | None:

@@ -59,7 +59,7 @@ class _Call:
             return gradients
         copies = self._copies()
 
-        def forward(*leaves: Tensor) -> Any:  # noqa: ANN401
+        def forward(*leaves: Tensor) -> Any:
             self._run({**copies, **dict(zip(wanted, leaves))})
             made = self._floating()
             kept = tuple(made[number] for number, _ in pairs)
@@ -142,19 +142,19 @@ def _moved(tensor: torch.Tensor) -> Tensor:
     return Tensor(plain.numpy().copy(), _format(plain.dtype))
 
 
-def _home(value: Any) -> Any:  # noqa: ANN401 - outputs may be anything
+def _home(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     array = array_of(value).copy()
     return torch.from_numpy(array).to(_torch_format(value.dtype))
 
 
-def _format(dtype: torch.dtype) -> Any:  # noqa: ANN401
+def _format(dtype: torch.dtype) -> Any:
     """MindSpore's format of that name: `bool_` for bool, else the same."""
     name = str(dtype).removeprefix("torch.")
     return getattr(mindspore, "bool_" if name == "bool" else name)
 
 
-def _torch_format(dtype: Any) -> torch.dtype:  # noqa: ANN401
+def _torch_format(dtype: Any) -> torch.dtype:
     found: torch.dtype = getattr(torch, str(dtype).lower())
     return found

@@ -73,7 +73,7 @@ _FUNCTIONAL = {
 }
 
 
-def _transposed(self: Tensor, *axes: Any) -> Tensor:  # noqa: ANN401
+def _transposed(self: Tensor, *axes: Any) -> Tensor:
     """Two numbers are swapped, another count of them is the order of all."""
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     if len(order) == 2 and isinstance(axes[0], int):

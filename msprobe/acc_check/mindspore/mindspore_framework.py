@@ -17,9 +17,9 @@ from msprobe_core.mindspore.requirements import check_requirements
 check_requirements()
 os.environ.setdefault("GLOG_v", "4")  # what a call logs while it fails is told by its exception
 
-import mindspore  # noqa: E402
+import mindspore
 
-from msprobe.acc_check.framework import (  # noqa: E402
+from msprobe.acc_check.framework import (
     Framework,
     Operator,
     Pair,
@@ -29,19 +29,19 @@ from msprobe.acc_check.framework import (  # noqa: E402
     Words,
     product_of_matrices,
 )
-from msprobe.acc_check.inputs import Inputs  # noqa: E402
-from msprobe.acc_check.mindspore.device_choice import (  # noqa: E402
+from msprobe.acc_check.inputs import Inputs
+from msprobe.acc_check.mindspore.device_choice import (
     compile_operators,
     is_of_mindspore,
     open_pair,
 )
-from msprobe.acc_check.mindspore.device_functions import find_function, make_primitive  # noqa: E402
-from msprobe.acc_check.mindspore.device_run import Function, run_on_device  # noqa: E402
-from msprobe.acc_check.mindspore.meanings import meaning_of  # noqa: E402
-from msprobe.acc_check.mindspore.primitives import primitive_of  # noqa: E402
-from msprobe.acc_check.mindspore.words import Meaning  # noqa: E402
-from msprobe.acc_check.plan import Call  # noqa: E402
-from msprobe.acc_check.run import run  # noqa: E402
+from msprobe.acc_check.mindspore.device_functions import find_function, make_primitive
+from msprobe.acc_check.mindspore.device_run import Function, run_on_device
+from msprobe.acc_check.mindspore.meanings import meaning_of
+from msprobe.acc_check.mindspore.primitives import primitive_of
+from msprobe.acc_check.mindspore.words import Meaning
+from msprobe.acc_check.plan import Call
+from msprobe.acc_check.run import run
 
 _NO_KERNEL = ("unregistered", "Not found op", "Create kernelmod for op", "Unsupported op [")
 
@@ -78,7 +78,7 @@ class MindSporeOperator:
         Some calls of MindSpore give the largest elements where PyTorch's give their positions too.
         """
 
-        def reference(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def reference(*args: Any, **kwargs: Any) -> Any:
             result = self.meaning.function(*args, **kwargs)
             both = isinstance(result, tuple) and len(result) == 2
             return result[0] if both and len(inputs.expected) == 1 else result

@@ -100,7 +100,7 @@ def _deviation(function: Function) -> Function:
     """`ops.std` and `ops.var` divide by the number of elements less `ddof`, which is 0."""
 
     def called(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-        return function(input, _axes(input, axis), correction=int(ddof), keepdim=keepdims)  # type: ignore[no-any-return]
+        return function(input, _axes(input, axis), correction=int(ddof), keepdim=keepdims)  # type: ignore[no-any-return]  # torch's function, by name
 
     return called
 
@@ -131,7 +131,7 @@ def floor_divide(x: Anything, y: Anything) -> Tensor:
 def _convolution(function: Function) -> Function:
     def convolved(*, pad_mode: str = "valid", padding: object = 0, **rest: object) -> Tensor:
         around = padding if pad_mode == "pad" else pad_mode
-        return function(padding=around, **rest)  # type: ignore[no-any-return]
+        return function(padding=around, **rest)  # type: ignore[no-any-return]  # torch's function, by name
 
     return by_name(convolved, "input weight bias stride pad_mode padding dilation groups")
 

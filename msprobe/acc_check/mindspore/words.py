@@ -48,7 +48,7 @@ def by_name(function: Function, names: str, **defaults: object) -> Function:
     theirs = {ours: other or renamed(ours) for ours, _, other in tokens}
     order = list(theirs.values())
 
-    def called(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def called(*args: Any, **kwargs: Any) -> Any:
         named = {theirs.get(key, key): value for key, value in kwargs.items()}
         given = defaults | dict(zip(order, args, strict=False)) | named
         if len(args) > len(order):
@@ -61,7 +61,7 @@ def by_name(function: Function, names: str, **defaults: object) -> Function:
 def with_keywords(function: Function) -> Function:
     """A function that takes the same arguments in the same order, by PyTorch's keywords."""
 
-    def called(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def called(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **{renamed(key): value for key, value in kwargs.items()})
 
     return called
@@ -70,7 +70,7 @@ def with_keywords(function: Function) -> Function:
 def with_long_indices(function: Function) -> Function:
     """A function whose indices PyTorch wants as int64, where MindSpore has int32."""
 
-    def called(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def called(*args: Any, **kwargs: Any) -> Any:
         return function(*map(_long, args), **{key: _long(each) for key, each in kwargs.items()})
 
     return called
@@ -78,4 +78,4 @@ def with_long_indices(function: Function) -> Function:
 
 def _long(value: object) -> object:
     narrow = isinstance(value, torch.Tensor) and value.dtype in _NARROW_INTEGERS
-    return value.long() if narrow else value  # type: ignore[attr-defined]
+    return value.long() if narrow else value  # type: ignore[attr-defined]  # a tensor where narrow

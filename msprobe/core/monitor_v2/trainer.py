@@ -157,7 +157,7 @@ class TrainerMonitorV2:
             tables.name_files("{kind}_step{first}-{last}.csv")
         head = ["micro_step"] if micro else []
         header = ["vpp_stage", "step", "module_name", "scope", *head, *asked]
-        row = [_STAGE, self._step, name, scope, *(micro or []), *map(float, numbers)]  # type: ignore[arg-type]
+        row = [_STAGE, self._step, name, scope, *(micro or []), *map(float, numbers)]  # type: ignore[arg-type]  # cells of any kind
         tables.add(monitor, header, [row])
 
     def _is_due(self) -> bool:

@@ -84,7 +84,7 @@ class CollectiveHooks:
 
     def _wrapped(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def collective(*args: Any, **kwargs: Any) -> Any:
             run = functools.partial(original, *args, **kwargs)
             self._inside.depth = getattr(self._inside, "depth", 0) + 1
             try:
@@ -98,7 +98,7 @@ class CollectiveHooks:
         """Whether this thread is in a call that is measured as a whole."""
         return bool(getattr(self._inside, "depth", 0))
 
-    def _follow(self, call: Call) -> Any:  # noqa: ANN401
+    def _follow(self, call: Call) -> Any:
         chosen = self._is_chosen(call.name, call.caller)
         if chosen and self._before and not self._log_only:
             given = without_received(call.name, call.args, call.kwargs)

@@ -128,7 +128,7 @@ class Following:
             directions,
         )
 
-    def _unreduced(self, stage: int, name: str) -> Any:  # noqa: ANN401  # a hook of torch
+    def _unreduced(self, stage: int, name: str) -> Any:
         def take(parameter: torch.Tensor) -> None:
             micro = self._calls[stage, name] = self._calls.get((stage, name), -1) + 1
             gradient = gradient_of(parameter)

@@ -73,7 +73,7 @@ class TrainerMon:
         self._micro = _count("grad_acc_steps", named.get("grad_acc_steps", (counts or [1])[0]), 1)
         start = named.get("start_iteration", counts[1] if len(counts) > 1 else 0)
         self._step = _count("start_iteration", start, 0)
-        self._parts = [model] if isinstance(model, nn.Module) else list(model)  # type: ignore[call-overload]
+        self._parts = [model] if isinstance(model, nn.Module) else list(model)  # type: ignore[call-overload]  # a module, or several
         self._rank = current_rank() or 0
         if self.settings.module_ranks and self._rank not in self.settings.module_ranks:
             return
@@ -201,7 +201,7 @@ class TrainerMon:
             elif kind == "actv_grad":
                 rows = _as_they_are_complete(by_name)
             if kind != "actv" and "micro_step" in self._headers[kind]:
-                rows.sort(key=lambda row: row[3])  # type: ignore[arg-type,return-value]
+                rows.sort(key=lambda row: row[3])  # type: ignore[arg-type,return-value]  # micro_step, a number
             self._tables.add(kind, self._headers[kind], rows)
         self._rows = {}
         self._rules.end_step()
@@ -224,7 +224,7 @@ def _inputs_before_outputs(by_name: dict[str, list[Row]]) -> list[Row]:
     return [
         row
         for rows in modules.values()
-        for row in sorted(rows, key=lambda row: row[3])  # type: ignore[arg-type,return-value]
+        for row in sorted(rows, key=lambda row: row[3])  # type: ignore[arg-type,return-value]  # micro_step, a number
     ]
 
 

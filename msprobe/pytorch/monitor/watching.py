@@ -146,7 +146,7 @@ class _Open(threading.local):
 
 
 def state_of(
-    optimizer: Any,  # noqa: ANN401
+    optimizer: Any,
     parameter: torch.Tensor,
     kind: str,
 ) -> torch.Tensor | None:

@@ -70,7 +70,7 @@ class ArrayBook:
         self._made: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._known: dict[int, _Told] = {}
 
-    def record(self, tensor: Any, path: str, key: object = None) -> str:  # noqa: ANN401
+    def record(self, tensor: Any, path: str, key: object = None) -> str:
         """The record of a tensor at `path`, or at `path.key`; never raises."""
         where = path if key is None else f"{path}.{key}"
         try:

@@ -30,18 +30,18 @@ class Edge(NamedTuple):
     key: Key
 
 
-def node_id(node: Any) -> int:  # noqa: ANN401
+def node_id(node: Any) -> int:
     """The number that tells a node from others while it lives."""
     told = node._unique_id
     return int(told() if callable(told) else told)
 
 
-def made_at(node: Any) -> int:  # noqa: ANN401
+def made_at(node: Any) -> int:
     """When a node was made, counted upwards; `LEAF` and more for a leaf."""
     return int(node._sequence_nr())
 
 
-def is_leaf(node: Any) -> bool:  # noqa: ANN401
+def is_leaf(node: Any) -> bool:
     """Whether a node stands for a tensor that no operator made."""
     return made_at(node) >= LEAF
 

@@ -198,7 +198,7 @@ class CallGradients:
             trace.add(entry)
         selection.leave(name)
 
-    def _receiver(self, slots: list[tuple[int, int]]) -> Any:  # noqa: ANN401
+    def _receiver(self, slots: list[tuple[int, int]]) -> Any:
         def before(received: Received) -> None:
             if not self._trace.closed:
                 self._trace.safely(self._name, self._receive, slots, received)
@@ -217,7 +217,7 @@ class CallGradients:
         if not self._left and all(value is not None for value in self._received):
             self.finish()
 
-    def _sender(self, sends: Sequence[tuple[int, int]]) -> Any:  # noqa: ANN401
+    def _sender(self, sends: Sequence[tuple[int, int]]) -> Any:
         def after(sent: Received, _received: Received) -> None:
             if not self._trace.closed:
                 self._trace.safely(self._name, self._send, sends, sent)

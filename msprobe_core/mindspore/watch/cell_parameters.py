@@ -74,7 +74,7 @@ class _CellParameters:
         """
         count = 0
 
-        def fire(gradient: Any) -> None:  # noqa: ANN401
+        def fire(gradient: Any) -> None:
             nonlocal count
             if self._trace.closed:
                 return
@@ -85,7 +85,7 @@ class _CellParameters:
 
         return fire
 
-    def _add(self, number: int, name: str, gradient: Any) -> None:  # noqa: ANN401
+    def _add(self, number: int, name: str, gradient: Any) -> None:
         """Add to entry `number`, counted from 1, which stands where the last of them fires."""
         entry = self._entries.get(number)
         if entry is None:

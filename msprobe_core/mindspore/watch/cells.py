@@ -103,7 +103,7 @@ class CellWatch:
         self._paths, self._model = {}, None
 
     def _watched(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
+        def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - torch asks for this name
             known = self._paths.get(id(cell))
             local = self._threads.local
             if isinstance(cell, OPTIMIZERS):
@@ -134,7 +134,7 @@ class CellWatch:
         cell: nn.Cell,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Run a step of an optimizer, to which all calls inside it belong."""
         local = self._threads.local
         before, local.region = local.region, _OPTIMIZER
@@ -150,7 +150,7 @@ class CellWatch:
         cell: nn.Cell,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Run recomputed content inside the backward entry of its cell, the last call first."""
         again = self._again[owner] = self._again.get(owner, 0) + 1
         name = f"{owner}.backward.{max(0, self._trace.calls_of(owner) - again)}"

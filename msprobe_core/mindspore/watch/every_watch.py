@@ -50,7 +50,7 @@ class Capture:
         for stop in (self._compiled.stop, self.end_single, self._leave):
             self._trace.safely("the end of a recording", stop)
 
-    def begin_single(self, cell: Any, name: str) -> None:  # noqa: ANN401
+    def begin_single(self, cell: Any, name: str) -> None:
         """Record one cell by a name of the user's, and nothing else, until `end_single`."""
         self.end_single()
         self._threads.muted = True

@@ -73,7 +73,7 @@ class FunctionWatch:
         """The step has ended: hold nothing of the model."""
         self._primitives.clear()
 
-    def call(self, owner: str, run: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+    def call(self, owner: str, run: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function as a recorded call; what it calls itself is part of it."""
         local = self._threads.local
         if local.quiet or self._threads.muted or is_recording_itself() or self._trace.closed:
@@ -115,7 +115,7 @@ class FunctionWatch:
         self._gradients.end(gradients, result, f"{name}.backward", parent)
 
     def _watched_primitive(self, original: Function) -> Function:
-        def __call__(primitive: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
+        def __call__(primitive: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - torch asks for this name
             owner = self._primitives.get(id(primitive))
             if owner is None:
                 return original(primitive, *args, **kwargs)

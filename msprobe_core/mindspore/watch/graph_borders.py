@@ -41,7 +41,7 @@ class CompiledCode:
         self._replaced.restore()
 
     def _watched(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        def __call__(executor: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
+        def __call__(executor: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - torch asks for this name
             run = functools.partial(self._aside, inner, executor)
             if self._calls is None or isinstance(executor.obj, OPTIMIZERS):
                 return run(*args, **kwargs)
@@ -49,7 +49,7 @@ class CompiledCode:
 
         return __call__
 
-    def _aside(self, inner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def _aside(self, inner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
@@ -63,7 +63,7 @@ class CompiledCode:
                     self._resume()
 
 
-def _name_of(executor: Any) -> str:  # noqa: ANN401
+def _name_of(executor: Any) -> str:
     """The name of the function, or the class of the cell whose method it is."""
     owner = executor.obj
     if owner is not None:

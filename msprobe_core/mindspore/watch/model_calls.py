@@ -33,7 +33,7 @@ class TokenRange:
         self._replaced.restore()
 
     def _counted(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
+        def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - torch asks for this name
             if cell is not self._model:
                 return nn_call(cell, *args, **kwargs)
             number, self._calls = self._calls, self._calls + 1

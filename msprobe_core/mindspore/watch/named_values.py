@@ -100,7 +100,7 @@ class SavedValues:
             self._watch(tensor, self._entry_writer(backward))
 
     def _entry_writer(self, name: str) -> OnGradient:
-        def write(gradient: Any, number: int) -> None:  # noqa: ANN401
+        def write(gradient: Any, number: int) -> None:
             entry = Entry(nth_pass(name, number))
             self._trace.place_backward(entry.name, None)
             write_list(self._trace, entry, "input", [gradient])
@@ -115,13 +115,13 @@ class SavedValues:
         if edge is None:
             return False
 
-        def arrives(gradient: Any) -> None:  # noqa: ANN401
+        def arrives(gradient: Any) -> None:
             nonlocal passes
             if gradient is not None and not self._trace.closed:
                 passes += 1
                 self._trace.safely("the gradient of a saved value", on_gradient, gradient, passes)
 
-        def hook(received: Any) -> None:  # noqa: ANN401
+        def hook(received: Any) -> None:
             arrives(received[edge.slot] if edge.slot < len(received) else None)
 
         if is_leaf(edge.node):  # hooks on the nodes of leaves never fire
@@ -142,7 +142,7 @@ class _Place:
     def __str__(self) -> str:
         return str(self._text)
 
-    def fill(self, gradient: Any, _: int) -> None:  # noqa: ANN401
+    def fill(self, gradient: Any, _: int) -> None:
         """Take the gradient; of several, the last one stays."""
         holder = Entry(self._path)
         guarded(self._trace, holder, "input", "null", _fill, gradient)
@@ -150,5 +150,5 @@ class _Place:
             self._text, self.abnormal = holder.parts[0], holder.abnormal
 
 
-def _fill(trace: Trace, entry: Entry, gradient: Any) -> None:  # noqa: ANN401
+def _fill(trace: Trace, entry: Entry, gradient: Any) -> None:
     entry.parts.append(trace.book.record(gradient, entry.name))

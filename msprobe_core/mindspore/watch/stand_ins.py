@@ -16,7 +16,7 @@ from msprobe_core.mindspore.function_spaces import Space
 class Recording(Protocol):
     """Whoever records calls."""
 
-    def call(self, owner: str, run: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+    def call(self, owner: str, run: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function as a recorded call."""
 
 
@@ -41,7 +41,7 @@ class StandIns:
         return known
 
     def _stand_in(self, owner: str, original: Function) -> Function:
-        def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def watched(*args: Any, **kwargs: Any) -> Any:
             recording = self.recording
             if recording is None:
                 return original(*args, **kwargs)

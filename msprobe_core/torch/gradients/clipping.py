@@ -120,7 +120,7 @@ def _cell_of(function: _Function) -> CellType | None:
     return next((cell for cell in cells if cell.cell_contents is inner), None)
 
 
-def _put_name(owner: Any, name: str, function: _Function) -> None:  # noqa: ANN401
+def _put_name(owner: Any, name: str, function: _Function) -> None:
     original = getattr(owner, name)
     setattr(owner, name, function)
     _ends.append(lambda: setattr(owner, name, original))
@@ -129,7 +129,7 @@ def _put_name(owner: Any, name: str, function: _Function) -> None:  # noqa: ANN4
 def _telling(original: _Function, clip_of: Callable[..., Clip | None]) -> _Function:
     """Around a function that takes parameters first and clips their gradients."""
 
-    def clips(parameters: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def clips(parameters: Any, *args: Any, **kwargs: Any) -> Any:
         given, parameters = _both(parameters)
         return _told(clip_of(given, *args, **kwargs), original, (parameters, *args), kwargs)
 
@@ -172,10 +172,10 @@ def _of_sharded(original: _Function) -> _Function:
     """Around FullyShardedDataParallel's own method: it scales shards by the norm of the whole."""
 
     def clip_grad_norm_(
-        self: Any,  # noqa: ANN401
-        max_norm: Any,  # noqa: ANN401
-        norm_type: Any = 2.0,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        self: Any,
+        max_norm: Any,
+        norm_type: Any = 2.0,
+    ) -> Any:
         clip = _clip_of(self.parameters(), max_norm, norm_type)
         return _told(clip, original, (self, max_norm, norm_type), {})
 
@@ -195,7 +195,7 @@ def _told(
     original: _Function,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> Any:  # noqa: ANN401
+) -> Any:
     if clip is None or _running.clip is not None:
         return original(*args, **kwargs)
     for listener in _listeners:
@@ -212,7 +212,7 @@ def _told(
     return result
 
 
-def _both(parameters: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _both(parameters: Any) -> tuple[Any, Any]:
     """Parameters for us, and for torch, which asks whether they are a generator."""
     if not isinstance(parameters, GeneratorType) or torch.compiler.is_compiling():
         return parameters, parameters
@@ -221,10 +221,10 @@ def _both(parameters: Any) -> tuple[Any, Any]:  # noqa: ANN401
 
 
 def _clip_of(
-    parameters: Any,  # noqa: ANN401
-    max_norm: Any = None,  # noqa: ANN401
-    norm_type: Any = None,  # noqa: ANN401
-    max_value: Any = None,  # noqa: ANN401
+    parameters: Any,
+    max_norm: Any = None,
+    norm_type: Any = None,
+    max_value: Any = None,
 ) -> Clip | None:
     """None while a graph is made, and for arguments that torch is about to refuse."""
     if torch.compiler.is_compiling():

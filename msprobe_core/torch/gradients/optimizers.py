@@ -26,7 +26,7 @@ _STATE_MAKERS = {
 """Functions that run `step` with gradients of zeros, so that there is a state to load into."""
 
 
-def stepping(optimizer: Any) -> Any:  # noqa: ANN401  # optimizers of frameworks are none of torch
+def stepping(optimizer: Any) -> Any:
     """The optimizer of torch inside of wrappers that only inherit from it, or the one given.
 
     accelerate's, apex's and schedule-free ones never call torch's constructor: they have no hooks
@@ -47,7 +47,7 @@ def has_hooks(optimizer: object) -> bool:
     return isinstance(optimizer, torch.optim.Optimizer) and hasattr(optimizer, _HOOKS)
 
 
-def identity(optimizer: Any) -> int:  # noqa: ANN401
+def identity(optimizer: Any) -> int:
     """The same of an optimizer and of a wrapper that shares its hooks (Lightning's do)."""
     return id(getattr(optimizer, _HOOKS, optimizer))
 

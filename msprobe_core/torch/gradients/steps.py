@@ -41,7 +41,7 @@ class Step:
         *("has_taken", "is_of_training", "last", "optimizer", "pauses"),
     )
 
-    def __init__(self, optimizer: Any, frame: FrameType) -> None:  # noqa: ANN401
+    def __init__(self, optimizer: Any, frame: FrameType) -> None:
         self.optimizer = optimizer
         self.is_of_training = not only_makes_state(frame)
         self.has_taken = False
@@ -96,7 +96,7 @@ class StepWatch:
         self._handles: list[Any] = []
         self._ends: list[Callable[[], None]] = []
 
-    def follow(self, optimizer: Any) -> None:  # noqa: ANN401
+    def follow(self, optimizer: Any) -> None:
         """Follow an optimizer, or the one that it wraps.
 
         Optimizers of Megatron and DeepSpeed are none of torch and have no hooks: their `step` is
@@ -143,7 +143,7 @@ class StepWatch:
         steps = self._running(sys._getframe(1))
         return {identity(step.optimizer) for step in steps if step.has_taken}
 
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Arguments | None:  # noqa: ANN401
+    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Arguments | None:
         if torch.compiler.is_compiling():
             return None
         if self._followed is not None and identity(optimizer) not in self._followed:
@@ -157,14 +157,14 @@ class StepWatch:
         step.last = optimizer.register_step_pre_hook(lambda *_: self._take(step))
         return None
 
-    def _after(self, optimizer: Any, *_: object) -> None:  # noqa: ANN401
+    def _after(self, optimizer: Any, *_: object) -> None:
         if torch.compiler.is_compiling():
             return
         steps = self._local.steps
         if steps and steps[-1].optimizer is optimizer and steps[-1].runs_in(sys._getframe(1)):
             self._end(steps.pop())
 
-    def _begun(self, optimizer: Any, frame: FrameType) -> Step | None:  # noqa: ANN401
+    def _begun(self, optimizer: Any, frame: FrameType) -> Step | None:
         """A step that begins in a frame; None for one inside of its own.
 
         Who follows single optimizers is not told of a step that only makes their state.
@@ -223,12 +223,12 @@ class StepWatch:
 
         return run
 
-    def _replaced(self, optimizer: Any) -> Callable[[], None]:  # noqa: ANN401
+    def _replaced(self, optimizer: Any) -> Callable[[], None]:
         original = optimizer.step
         own = "step" in vars(optimizer)
 
         @functools.wraps(original, updated=())
-        def step(*args: Any, **kwargs: Any) -> object:  # noqa: ANN401
+        def step(*args: Any, **kwargs: Any) -> object:
             begun = self._begun(optimizer, sys._getframe())
             if begun is None:
                 return original(*args, **kwargs)

@@ -89,7 +89,7 @@ def _translated_frame() -> _TracedFrame | None:
     return None
 
 
-def _offset_in_code(at: Any) -> int:  # noqa: ANN401 - what translates a frame
+def _offset_in_code(at: Any) -> int:
     """Where the instruction that dynamo translates now stands in the frame's code.
 
     Dynamo rewrites some instructions (a test for None becomes three) and counts offsets anew.
@@ -108,7 +108,7 @@ def _offset_in_code(at: Any) -> int:  # noqa: ANN401 - what translates a frame
 _A_TENSOR = torch.empty(0)
 
 
-def _shown(variable: Any) -> object:  # noqa: ANN401 - what dynamo knows of a variable
+def _shown(variable: Any) -> object:
     """A value of the same kind as a variable that dynamo follows."""
     try:
         kind = variable.python_type()

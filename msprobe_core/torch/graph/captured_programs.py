@@ -54,7 +54,7 @@ class CapturedPrograms:
 
     def _making(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def make(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def make(*args: Any, **kwargs: Any) -> Any:
             # Compilers trace what dynamo has traced before, with our operators in it.
             if self._is_inside or TracingContext.try_get() is not None:
                 return original(*args, **kwargs)
@@ -69,7 +69,7 @@ class CapturedPrograms:
         return make
 
 
-def _loaded(place: str) -> Any:  # noqa: ANN401 - a module
+def _loaded(place: str) -> Any:
     try:
         return importlib.import_module(place)
     except ImportError:  # another version of torch

@@ -148,7 +148,7 @@ def _take_passes_off() -> None:
             setattr(config, key, _without_ours(passes) or None)
 
 
-def _without_ours(passes: Any) -> list[Any]:  # noqa: ANN401 - one, some or none
+def _without_ours(passes: Any) -> list[Any]:
     if passes is None:
         return []
     listed = passes if isinstance(passes, (list, tuple)) else [passes]

@@ -71,7 +71,7 @@ class GraphCapture:
         self._mode = GraphCalls(risk_level, late_only=served) if calls else None
         self._operators: Any = None
         if calls and served:
-            self._operators = OperatorCalls()  # type: ignore[no-untyped-call]
+            self._operators = OperatorCalls()  # type: ignore[no-untyped-call]  # torch has no types there
         self._fast_paths = FastPaths()
         self._is_on = False
         self._hooked: dict[int, tuple[torch.nn.Module, str]] = {}
@@ -234,7 +234,7 @@ class GraphCapture:
                 self._handles.append(node.register_hook(_accumulated(parameter, number, name)))
 
 
-def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any:  # noqa: ANN401
+def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any:
     owner = torch.full((), number, dtype=torch.int64, device=parameter.device)
 
     def hook(*_: object) -> None:

@@ -34,7 +34,7 @@ _ASIDE: WeakKeyDictionary[Any, _Aside] = WeakKeyDictionary()
 """By scheduler: one fuses each graph, and hands both passes the same steps."""
 
 
-def keep_records_apart(config: Any) -> None:  # noqa: ANN401 - inductor's
+def keep_records_apart(config: Any) -> None:
     """Have all graphs fused so from now on; passes of the user's see all steps, as always."""
     before, after = config._pre_fusion_custom_pass, config._post_fusion_custom_pass
     if not isinstance(before, _Chain):
@@ -43,7 +43,7 @@ def keep_records_apart(config: Any) -> None:  # noqa: ANN401 - inductor's
         config._post_fusion_custom_pass = _Chain(put_back, after, ours_first=True)
 
 
-def fuse_as_usual(config: Any) -> None:  # noqa: ANN401 - inductor's
+def fuse_as_usual(config: Any) -> None:
     """Take that back."""
     for key in ("_pre_fusion_custom_pass", "_post_fusion_custom_pass"):
         found = getattr(config, key)
@@ -92,7 +92,7 @@ def put_back(steps: Steps) -> Steps:
     return ordered
 
 
-def is_for_records(step: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
+def is_for_records(step: Any, known: dict[str, bool]) -> bool:
     """Whether all that read what a step of inductor's scheduler makes, over any number of further
     steps, are records. `known` keeps the answers.
     """
@@ -102,7 +102,7 @@ def is_for_records(step: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
     return known[name]
 
 
-def _leads_to_records(step: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
+def _leads_to_records(step: Any, known: dict[str, bool]) -> bool:
     # Steps that overwrite something can stand in a circle of readers.
     waiting, seen = [step], set[str]()
     while waiting:
@@ -118,12 +118,12 @@ def _leads_to_records(step: Any, known: dict[str, bool]) -> bool:  # noqa: ANN40
     return True
 
 
-def _readers(step: Any) -> Iterable[Any]:  # noqa: ANN401
+def _readers(step: Any) -> Iterable[Any]:
     """Who reads what a step makes; a weak user only overwrites later what the step has read."""
     return (user.node for made in step.get_outputs() for user in made.users if not user.is_weak)
 
 
-def _is_record(step: Any) -> bool:  # noqa: ANN401
+def _is_record(step: Any) -> bool:
     kernel = getattr(step, "node", None)
     ours = torch.ops.msprobe
     return getattr(kernel, "op_overload", None) in (ours.row.default, ours.owner.default)

@@ -133,7 +133,7 @@ def _is_mark(node: Node) -> bool:
 
 def _event_of(node: Node, plan: Plan) -> tuple[Event, Node | None]:
     """The event that a mark tells of, and the node of its value."""
-    kind = node.target.name().partition(MARK)[2]  # type: ignore[union-attr]
+    kind = node.target.name().partition(MARK)[2]  # type: ignore[union-attr]  # a mark is an operator
     given: tuple[Any, ...] = node.args
     if kind == "begin":
         return Event(Note("begin", stack=given[1]), _owner_number(given[0], plan)), None
@@ -149,7 +149,7 @@ def _event_of(node: Node, plan: Plan) -> tuple[Event, Node | None]:
     return Event(note, _owner_number(whose, plan)), value
 
 
-def _note(value: Node, kind: Any, place: str, is_call: bool) -> Note:  # noqa: ANN401
+def _note(value: Node, kind: Any, place: str, is_call: bool) -> Note:
     seen = value.meta["val"]
     shape = tuple(seen.shape)
     is_known = all(type(size) is int for size in shape)

@@ -196,7 +196,7 @@ class GraphLog:
         try:
             with torch.no_grad():
                 self._append(owner, notes, value)
-        except Exception as error:
+        except Exception as error:  # nothing of this may reach the user's step
             self.errors += [(note.place or note.kind, error) for note in notes]
 
     def take(self) -> list[Row]:

@@ -74,7 +74,7 @@ class ModuleMarks:
             return
         forward = type(self._module).forward
 
-        def recorded(module: nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def recorded(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             given = hooks.before(module, args, kwargs)
             if given is not None:
                 args, kwargs = given

@@ -31,11 +31,11 @@ class OperatorCalls(TorchDispatchMode):
 
     def __torch_dispatch__(
         self,
-        func: Any,  # noqa: ANN401 - an operator, of higher order or not
+        func: Any,
         types: object,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         kwargs = kwargs or {}
         caller = _caller(sys._getframe(1)) if _is_recorded(func) else None
         if caller is None or _is_inductors(caller):
@@ -53,10 +53,10 @@ def _has_tensors(argument: object) -> bool:
 def leave(mode: OperatorCalls) -> None:
     """Take the mode off; below a mode of the user's it stays, and hands calls on."""
     if _get_current_dispatch_mode() is mode:
-        mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]  # torch has no types there
 
 
-def _is_recorded(func: Any) -> bool:  # noqa: ANN401
+def _is_recorded(func: Any) -> bool:
     log = current_log()
     if log is None or not log.is_inside or not isinstance(func, torch._ops.OpOverload):
         return False

@@ -192,7 +192,7 @@ def define_operators() -> torch.library.Library:
     return library
 
 
-def _define(library: torch.library.Library, name: str, schema: str, run: Any) -> None:  # noqa: ANN401
+def _define(library: torch.library.Library, name: str, schema: str, run: Any) -> None:
     library.define(schema)
     for key in _KEYS:
         library.impl(name, run, key)

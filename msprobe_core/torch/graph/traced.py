@@ -75,7 +75,7 @@ class ModuleHooks:
         module: torch.nn.Module,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        result: Any,  # noqa: ANN401
+        result: Any,
     ) -> None:
         """A call ends: its result, and the hooks for the gradients of it."""
         if self.copied or (_is_compiling() and is_in_branch()):
@@ -131,7 +131,7 @@ class GraphCalls(OwnMode):
         types: object,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401 - the result of any function of torch
+    ) -> Any:
         kwargs = kwargs or {}
         if self.late_only and not (_is_compiling() and marks_late()):
             return func(*args, **kwargs)
@@ -150,7 +150,7 @@ def record_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     shown: tuple[Any, ...] | None = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Run a call and record what it is given, what it puts out, and the gradients of that; `shown`
     are the arguments that have a place, if not all have.
     """
@@ -199,7 +199,7 @@ def _is_measured(tensor: torch.Tensor) -> bool:
     return is_plain and not tensor.is_quantized
 
 
-def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN401
+def _each(value: Any, place: str, seen: Seen, depth: int) -> None:
     """Show each tensor of a value with its place; the members of a mapping stand at `:<key>`."""
     if isinstance(value, torch.Tensor):
         if _is_measured(value):
@@ -213,7 +213,7 @@ def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN4
                 _each(member, f"{place}/:{key}", seen, depth + 1)
 
 
-def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:  # noqa: ANN401
+def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:
     """A value with a view in the place of each tensor that has a gradient."""
     if isinstance(value, torch.Tensor):
         if not value.requires_grad or not _is_measured(value):
@@ -233,7 +233,7 @@ def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:  # noqa: AN
     return value
 
 
-def _is_one_of(value: Any, others: tuple[Any, ...]) -> bool:  # noqa: ANN401
+def _is_one_of(value: Any, others: tuple[Any, ...]) -> bool:
     if isinstance(value, torch.Tensor):
         for other in others:
             if value is other:

@@ -165,7 +165,7 @@ _COUNTS = (
 )
 _SKETCHES = {
     double: (
-        Way(f"sketch {double}", lambda t, double=double: [sketch(t, inf, double)]),  # type: ignore[misc]
+        Way(f"sketch {double}", lambda t, double=double: [sketch(t, inf, double)]),  # type: ignore[misc]  # the default binds the loop's value
         Way("sketch in float32", lambda t: [sketch(t, inf, False, torch.float32)], _fits_float32),
     )
     for double in (False, True)

@@ -200,5 +200,5 @@ def _known(size: int | torch.SymInt) -> int:
     """
     if type(size) is int:
         return size
-    hint = getattr(size.node, "hint", None)  # type: ignore[union-attr]
+    hint = getattr(size.node, "hint", None)  # type: ignore[union-attr]  # None has no hint
     return hint if isinstance(hint, int) else -1

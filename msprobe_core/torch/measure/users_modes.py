@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 from torch.utils._python_dispatch import _pop_mode, _push_mode
 
 # The stubs do not know these.
-_set_tracing_state: Callable[[object], None] = getattr(torch._C, "_set_tracing_state")  # noqa: B009
+_set_tracing_state: Callable[[object], None] = getattr(torch._C, "_set_tracing_state")  # noqa: B009 - private: torch's stubs have it not
 _tracing_state: Callable[[], object] = torch._C._get_tracing_state
 _depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
 _autocasts: Callable[[], bool] = torch._C._is_any_autocast_enabled

@@ -30,7 +30,7 @@ as they were in no practical case, one of a sixteenth part in one piece touches 
 """
 _MOST_SHOWN = 64  # ways to show one storage: a buffer that is filled piece by piece
 _INFERENCE = -1
-_is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009
+_is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009 - private: torch's stubs have it not
 _let_go: Callable[[int], None] = torch.UntypedStorage._free_weak_ref
 _memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
 _memory_view.restype, _memory_view.argtypes = (

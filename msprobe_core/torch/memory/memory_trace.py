@@ -20,11 +20,11 @@ class MemoryBook(ValueBook, Protocol):
         """
         ...
 
-    def maker_of(self, tensor: Any) -> str | None:  # noqa: ANN401
+    def maker_of(self, tensor: Any) -> str | None:
         """The value name of the output that a tensor is; None where no call has put it out."""
         ...
 
-    def put_out(self, tensor: Any, name: str) -> None:  # noqa: ANN401
+    def put_out(self, tensor: Any, name: str) -> None:
         """Note that a tensor is the output of that value name, which leaves no record."""
         ...
 
@@ -40,11 +40,11 @@ class MemoryBook(ValueBook, Protocol):
         """Note that the collective that writes these tensors has been waited for."""
         ...
 
-    def stored(self, storage: Any) -> None:  # noqa: ANN401
+    def stored(self, storage: Any) -> None:
         """Note that a storage was written as such."""
         ...
 
-    def allocated(self, tensor: Any) -> None:  # noqa: ANN401
+    def allocated(self, tensor: Any) -> None:
         """Note that a tensor's memory was not written yet."""
         ...
 

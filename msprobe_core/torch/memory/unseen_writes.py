@@ -84,7 +84,7 @@ class UnseenWrites:
         if not self._trace.closed:
             self._trace.safely("written memory", note, *values)
 
-    def _get_data(self, tensor: torch.Tensor) -> Any:  # noqa: ANN401
+    def _get_data(self, tensor: torch.Tensor) -> Any:
         self._note(self._trace.book.given_away, tensor)
         return _DATA.__get__(tensor)
 
@@ -95,7 +95,7 @@ class UnseenWrites:
 
     def _exposing(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def expose(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def expose(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             self._note(self._trace.book.given_away, tensor)
             return original(tensor, *args, **kwargs)
 
@@ -103,7 +103,7 @@ class UnseenWrites:
 
     def _storing(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def store(storage: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def store(storage: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(storage, *args, **kwargs)
             self._note(self._trace.book.stored, storage)
             return result
@@ -112,7 +112,7 @@ class UnseenWrites:
 
     def _writing_first(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def write(tensors: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def write(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(tensors, *args, **kwargs)
             note: Callable[..., None] = self._trace.book.written
             if original.__name__ == _KEEPING:  # what is written follows
@@ -124,7 +124,7 @@ class UnseenWrites:
 
     def _operator(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def call(operator: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def call(operator: Any, /, *args: Any, **kwargs: Any) -> Any:
             result = original(operator, *args, **kwargs)
             mutable = self._mutable.get(operator)
             if mutable is None:
@@ -146,7 +146,7 @@ class UnseenWrites:
 
     def _collective(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def collective(group: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def collective(group: Any, *args: Any, **kwargs: Any) -> Any:
             work = original(group, *args, **kwargs)
             tensors = [*args, *kwargs.values()]
             if self._coalesced is not None:
@@ -158,7 +158,7 @@ class UnseenWrites:
 
     def _begin(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def begin(group: Any, *args: Any) -> Any:  # noqa: ANN401
+        def begin(group: Any, *args: Any) -> Any:
             self._coalesced = []
             return original(group, *args)
 
@@ -166,7 +166,7 @@ class UnseenWrites:
 
     def _end(self, original: _Function) -> _Function:
         @functools.wraps(original)
-        def end(group: Any, *args: Any) -> Any:  # noqa: ANN401
+        def end(group: Any, *args: Any) -> Any:
             work, tensors = original(group, *args), self._coalesced
             self._coalesced = None
             self._note(self._trace.book.arrives, tensors, work)
@@ -183,7 +183,7 @@ class _Unwaited:
         return False
 
 
-def _is_mutable(operator: Any) -> bool:  # noqa: ANN401
+def _is_mutable(operator: Any) -> bool:
     """Whether an operator, or one of its overloads, writes an argument."""
     if str(operator).startswith(_FUNCTIONAL):
         return True

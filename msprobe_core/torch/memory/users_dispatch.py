@@ -47,7 +47,7 @@ class UsersDispatch:
 
     def _enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def enter(mode: TorchDispatchMode) -> Any:  # noqa: ANN401
+        def enter(mode: TorchDispatchMode) -> Any:
             if _is_users(mode):
                 self._entered.append(mode)
                 self._tell()
@@ -57,7 +57,7 @@ class UsersDispatch:
 
     def _exit(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def leave(mode: TorchDispatchMode, *raised: Any) -> Any:  # noqa: ANN401
+        def leave(mode: TorchDispatchMode, *raised: Any) -> Any:
             result = original(mode, *raised)
             if any(each is mode for each in self._entered):
                 self._entered = [each for each in self._entered if each is not mode]

@@ -186,7 +186,7 @@ class Collector(StepListener, ClipListener):
         if isinstance(loss, torch.Tensor):
             main.put("loss", "loss", loss.detach().float().mean(), scalar=True)
         elif loss is not None:
-            main.put_value("loss", "loss", float(loss))  # type: ignore[arg-type]
+            main.put_value("loss", "loss", float(loss))  # type: ignore[arg-type]  # what is no number raises
         for name, value in scalars.items():
             main.put_value(name, name, float(value))
         if not self._stepped:
@@ -261,7 +261,7 @@ class Collector(StepListener, ClipListener):
         self._clean = clean
         try:
             self._end_step(step)
-        except Exception as error:
+        except Exception as error:  # a monitor never ends a run
             self._lose(step, error)
 
     def _end_step(self, step: int) -> None:
@@ -284,7 +284,7 @@ class Collector(StepListener, ClipListener):
                 kept = None if held is None or waiting is None else Measured(*held.table(waiting))
                 self._sink(StepValues(step, values, kept, finished.differing))
                 self._lost = 0
-            except Exception as error:
+            except Exception as error:  # a monitor never ends a run
                 self._lose(step, error)
 
         pieces = self._parameters.collect(reserved, step, complete)

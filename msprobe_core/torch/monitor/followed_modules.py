@@ -65,7 +65,7 @@ def tensors_of(output: object) -> Iterator[tuple[str, torch.Tensor]]:
     inner = output.values() if isinstance(output, Mapping) else output
     if not isinstance(output, (Mapping, list, tuple)):
         return
-    found = [x for x in inner if isinstance(x, torch.Tensor) and x.is_floating_point()]  # type: ignore[attr-defined]
+    found = [x for x in inner if isinstance(x, torch.Tensor) and x.is_floating_point()]  # type: ignore[attr-defined]  # iterable, as asked above
     for index, tensor in enumerate(found[:_MOST_OUTPUTS]):
         yield f"[{index}]" if index else "", tensor
 

@@ -23,7 +23,7 @@ class FollowedSteps(StepListener):
     ended: gradients are those that it has taken, weights and state those that it has made.
     """
 
-    def __init__(self, optimizer: Any, before: Before, after: After) -> None:  # noqa: ANN401  # optimizers of Megatron and DeepSpeed are none of torch
+    def __init__(self, optimizer: Any, before: Before, after: After) -> None:
         self._optimizer, self._before, self._after = stepping(optimizer), before, after
         self._told_by_hooks: set[int] = set()
         self._watch = StepWatch(self)

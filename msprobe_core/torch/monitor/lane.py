@@ -55,7 +55,7 @@ class Lane:
         """
         try:
             tensor = local_part(tensor)
-        except Exception as error:
+        except Exception as error:  # told with the tensor that is left out
             self._left_out(f"{kind} of {name}", f"{type(error).__name__}: {error}")
             return
         place = self._places.get((kind, name))

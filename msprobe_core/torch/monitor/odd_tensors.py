@@ -51,7 +51,7 @@ class CarefulTable(MomentTable):
             reason = why_unmeasured(tensor)
             if reason is None:
                 return super().put(place, tensor)
-        except Exception as error:
+        except Exception as error:  # told with the tensor that is left out
             reason = worded(error)
         self._left_out(place, tensor, reason)
         return False
@@ -75,10 +75,10 @@ class CarefulTable(MomentTable):
             if not kept:
                 del self._waiting[key]
 
-    def _is_readable(self, waiting: Any, at: int, scalars: list[torch.Tensor]) -> bool:  # noqa: ANN401
+    def _is_readable(self, waiting: Any, at: int, scalars: list[torch.Tensor]) -> bool:
         try:
             torch.stack(scalars).to("cpu", torch.float64).tolist()
-        except Exception as error:
+        except Exception as error:  # told with the tensor that is left out
             self._left_out(waiting.places[at], None, worded(error))
             return False
         return True

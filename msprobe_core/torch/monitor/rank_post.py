@@ -21,9 +21,9 @@ _starts: dict[str, int] = {}
 class RankPost:
     """One rank's box. Raises what the store does when it is gone."""
 
-    def __init__(self, store: Any, name: str, rank: int) -> None:  # noqa: ANN401  # torch's stores
+    def __init__(self, store: Any, name: str, rank: int) -> None:
         # The stubs know neither that it is exported nor that values may be bytes.
-        self._store: Any = dist.PrefixStore(f"msprobe/trends/{name}", store)  # type: ignore[attr-defined]
+        self._store: Any = dist.PrefixStore(f"msprobe/trends/{name}", store)  # type: ignore[attr-defined]  # torch's stubs lack it
         self.rank = rank
         self._store.set(f"here/{rank}", "1")
 

@@ -70,7 +70,7 @@ def local_part(tensor: torch.Tensor) -> torch.Tensor:
         return tensor
     local = to_local()
     waited = getattr(local, "wait", None)
-    return waited() if waited is not None else local  # type: ignore[no-any-return]
+    return waited() if waited is not None else local  # type: ignore[no-any-return]  # torch's stubs lack it
 
 
 def families(model: nn.Module, parameters: Sequence[nn.Parameter]) -> list[Family | None]:
@@ -106,9 +106,9 @@ def _family(
 
 
 def _family_in_mesh(parameter: nn.Parameter, rank: int) -> Family | None:
-    mesh = parameter.device_mesh  # type: ignore[attr-defined]
+    mesh = parameter.device_mesh  # type: ignore[attr-defined]  # a DTensor has it
     # Not `is_shard`: the strided shards of two dimensions at once say no to it.
-    placed = enumerate(parameter.placements)  # type: ignore[attr-defined]
+    placed = enumerate(parameter.placements)  # type: ignore[attr-defined]  # a DTensor has it
     cut = [dim for dim, p in placed if not p.is_replicate() and not p.is_partial()]
     whole = [dim for dim in range(mesh.ndim) if dim not in cut]
     rows = mesh.mesh.permute(*whole, *cut).reshape(-1, _product(mesh.mesh.shape, cut)).tolist()
@@ -132,5 +132,5 @@ def _flat_groups(model: nn.Module) -> dict[int, dist.ProcessGroup]:
     for module in model.modules():
         if type(module).__name__ == "FullyShardedDataParallel":
             for parameter in module.parameters():
-                found[id(parameter)] = module.process_group  # type: ignore[assignment]
+                found[id(parameter)] = module.process_group  # type: ignore[assignment]  # FSDP's own attribute
     return found

@@ -139,7 +139,7 @@ def _of_value(value: object) -> _Seen:
     return _Seen("number" if isinstance(value, (int, float, complex)) else None, value)
 
 
-def _global(name: str, frame: FrameType) -> Any:  # noqa: ANN401
+def _global(name: str, frame: FrameType) -> Any:
     return frame.f_globals.get(name, vars(builtins).get(name, _MISSING))
 
 
@@ -151,7 +151,7 @@ def _attribute(owner: _Seen, name: str) -> _Seen:
     return _Seen(kind, value, name, owner)
 
 
-def _looked_up(value: object, name: str) -> Any:  # noqa: ANN401
+def _looked_up(value: object, name: str) -> Any:
     """An attribute that can be read without running code: of an instance, module or class."""
     try:
         own = object.__getattribute__(value, "__dict__")

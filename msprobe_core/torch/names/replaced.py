@@ -93,7 +93,7 @@ def original_member(prefix: str, name: str) -> Function | None:
     compiled = {"Tensor": torch._C.TensorBase, "Functional": torch._C._nn}
     own = getattr(compiled.get(prefix, torch._C._VariableFunctions), name, None)
     if own is not None:
-        return own  # type: ignore[no-any-return]
+        return own  # type: ignore[no-any-return]  # torch's own function
     known = _OWN.get((prefix, name))
     if known is not None:
         return known

@@ -29,7 +29,7 @@ def engine_axes() -> tuple[str, dict[str, dict[str, Any]]]:
     return "", {}
 
 
-def _axes(state: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
+def _axes(state: Any) -> dict[str, dict[str, Any]]:
     axes = {}
     for axis, function in _GROUPS:
         group = _group(state, function)
@@ -39,7 +39,7 @@ def _axes(state: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
     return axes
 
 
-def _group(state: Any, function: str) -> Any:  # noqa: ANN401
+def _group(state: Any, function: str) -> Any:
     """A group of an engine; None where its version has none, or has not made it."""
     ask = getattr(state, function, None)
     try:

@@ -62,7 +62,7 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
     return json.dumps(header | ({"layouts": layouts} if layouts else {}))
 
 
-def _own_rank(distributed: Any) -> dict[str, object]:  # noqa: ANN401
+def _own_rank(distributed: Any) -> dict[str, object]:
     return {"world_size": distributed.get_world_size(), "rank": distributed.get_rank()}
 
 
@@ -112,7 +112,7 @@ def _megatron_axes() -> Axes:
     return axes | (own if has_own_grid else {})
 
 
-def _expert_axes(state: Any) -> Axes:  # noqa: ANN401
+def _expert_axes(state: Any) -> Axes:
     """The second grid of ranks, on which experts lie; nothing in versions that have none."""
     asked = {"etp": "get_expert_tensor_parallel_group", "edp": "get_expert_data_parallel_group"}
     groups = {axis: getattr(state, name, None) for axis, name in asked.items()}
@@ -139,7 +139,7 @@ def _data_parallel_axis(modules: Iterable[torch.nn.Module]) -> Axes:
     return {}
 
 
-def _axis_of(group: Any) -> dict[str, Any]:  # noqa: ANN401
+def _axis_of(group: Any) -> dict[str, Any]:
     from torch import distributed
 
     ranks = distributed.get_process_group_ranks(group)

@@ -142,7 +142,7 @@ def guarded(
         book.abnormal = False
         try:
             fill(trace, part, *values)
-        except Exception as error:
+        except Exception as error:  # nothing of this may reach the user's step
             part.parts = [instead]
             trace.report(entry.name, error)
         finally:

@@ -30,7 +30,7 @@ def placement_text(tensor: torch.Tensor) -> str | None:
     return "".join(f', "{key}": {json.dumps(value)}' for key, value in members.items())
 
 
-def _short(placement: Any) -> str:  # noqa: ANN401
+def _short(placement: Any) -> str:
     if placement.is_replicate():
         return "R"
     if placement.is_shard():
@@ -41,7 +41,7 @@ def _short(placement: Any) -> str:  # noqa: ANN401
     return str(placement)
 
 
-def _offset(tensor: torch.Tensor, mesh: Any, placements: Any) -> list[int]:  # noqa: ANN401
+def _offset(tensor: torch.Tensor, mesh: Any, placements: Any) -> list[int]:
     from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
     _, offset = compute_local_shape_and_global_offset(tensor.shape, mesh, placements)

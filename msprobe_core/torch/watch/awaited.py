@@ -120,7 +120,7 @@ class Awaited(Generic[Thing]):
         asks = original.__name__ in _ASKING
 
         @functools.wraps(original)
-        def waited(self_: object, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def waited(self_: object, *args: Any, **kwargs: Any) -> Any:
             result = original(self_, *args, **kwargs)
             if self._pending and not (asks and (not result or _asked_by_us())):
                 self.has_come(work_of(self_))
@@ -130,7 +130,7 @@ class Awaited(Generic[Thing]):
 
     def _handing_out(self, original: Method) -> Method:
         @functools.wraps(original)
-        def get(work: object, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def get(work: object, *args: Any, **kwargs: Any) -> Any:
             future = original(work, *args, **kwargs)
             if any(_holds(pending.works, work) for pending in self._pending):
                 self._futures[id(future)] = future, work
@@ -140,13 +140,13 @@ class Awaited(Generic[Thing]):
 
     def _calling_back(self, original: Method) -> Method:
         @functools.wraps(original)
-        def then(future: object, callback: Callable[[object], Any]) -> Any:  # noqa: ANN401
+        def then(future: object, callback: Callable[[object], Any]) -> Any:
             work = self._work_of(future)
             if work is None:
                 return original(future, callback)
 
             @functools.wraps(callback)
-            def after(done: object) -> Any:  # noqa: ANN401
+            def after(done: object) -> Any:
                 self.has_come(work)
                 return callback(done)
 
@@ -179,7 +179,7 @@ def _holds(works: list[object], work: object) -> bool:
 
 def _is_pythons_thread() -> bool:
     """Whether Python has begun the thread, and none of a backend's runs."""
-    return threading.get_ident() in threading._active  # type: ignore[attr-defined]
+    return threading.get_ident() in threading._active  # type: ignore[attr-defined]  # private to Python
 
 
 def _asked_by_us() -> bool:

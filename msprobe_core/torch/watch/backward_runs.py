@@ -38,7 +38,7 @@ class BackwardRuns:
             return
 
         @functools.wraps(original)
-        def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def run(*args: Any, **kwargs: Any) -> Any:
             if len(args) > 1:
                 self._begin(args[0], args[1])
             end = self._begin_run()

@@ -84,7 +84,7 @@ class CallMode(OwnMode):
         types: object,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401 - the result of any function of torch
+    ) -> Any:
         kwargs = kwargs or {}
         if self._thread is None:
             take_off_after_this_call(self)
@@ -188,7 +188,7 @@ class CallMode(OwnMode):
         call: Arguments,
         written: Arguments,
         caller: FrameType | None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Run one API call and record it; exceptions of the call leave its inputs recorded."""
         begun = self._begin(api, written, caller)
         if self.graft is not None and begun is not None:
@@ -200,7 +200,7 @@ class CallMode(OwnMode):
         local.quiet += 1
         try:
             result = self._run(begun, func, call)
-        except BaseException:
+        except BaseException:  # the user's own, Ctrl-C too, goes on to him
             local.quiet -= 1
             self._end(begun, written[0])
             raise
@@ -218,7 +218,7 @@ class CallMode(OwnMode):
         self._end(begun, written[0], result)
         return result
 
-    def _run(self, begun: Begun | None, func: Callable[..., Any], call: Arguments) -> Any:  # noqa: ANN401
+    def _run(self, begun: Begun | None, func: Callable[..., Any], call: Arguments) -> Any:
         """The call itself, which whoever records more than calls surrounds."""
         del begun
         return func(*call[0], **call[1])
@@ -242,7 +242,7 @@ class CallMode(OwnMode):
             return running[-1]
         return self._regions.region_of(caller) or self._gradients.running_backward()
 
-    def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
+    def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:
         """Record the result of a call; without one it has raised."""
         if begun is None:
             return
@@ -262,7 +262,7 @@ class CallMode(OwnMode):
 
     def _unrecorded(
         self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         quiet = self.is_quiet()
         if self._unlisted is not None and not quiet:
             api = self._trace.safely("the name of a call", self._unlisted, func)
@@ -275,7 +275,7 @@ class CallMode(OwnMode):
             return func(*args, **kwargs)
         return self._followed(func, (args, kwargs), sys._getframe(self._depth + 1))
 
-    def _followed(self, func: Callable[..., Any], call: Arguments, caller: FrameType) -> Any:  # noqa: ANN401
+    def _followed(self, func: Callable[..., Any], call: Arguments, caller: FrameType) -> Any:
         """Run a call that gets no entry; who wrote and made what is noted."""
         book, flow, begun = self._trace.book, self._flow, None
         writes = func in WRITING or "out" in call[1]
@@ -294,7 +294,7 @@ class CallMode(OwnMode):
 
     def _record_unlisted(
         self, api: Api, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Run a call of risk level ALL; it leaves an entry only when it returns a tensor."""
         trace, local = self._trace, self._threads.local
         begun = self._begin_unlisted(api, args, kwargs, sys._getframe(self._depth + 2))
@@ -329,7 +329,7 @@ class CallMode(OwnMode):
         begun: Begun,
         func: Callable[..., Any],
         args: tuple[Any, ...],
-        result: Any,  # noqa: ANN401
+        result: Any,
     ) -> None:
         trace = self._trace
         api, name, parent, entry, made = begun
@@ -355,7 +355,7 @@ class CallMode(OwnMode):
         func: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         if inner is func:
             return func(*args, **kwargs)
         with self:

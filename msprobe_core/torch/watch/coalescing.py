@@ -62,7 +62,7 @@ class CoalescingBlocks(Generic[Thing]):
 
     def _ending(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def end(group: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def end(group: Any, *args: Any, **kwargs: Any) -> Any:
             work = original(group, *args, **kwargs)
             for thing in self._gathered.pop(id(group), ()):
                 self._awaited.note_or_hand_over(work, thing)
@@ -71,5 +71,5 @@ class CoalescingBlocks(Generic[Thing]):
         return end
 
 
-def _core() -> Any:  # noqa: ANN401 - a module
+def _core() -> Any:
     return sys.modules.get("torch.distributed.distributed_c10d")

@@ -147,7 +147,7 @@ class CollectiveWatch:
         api = Api("Distributed", name, has_values(name, self._risk_level))
 
         @functools.wraps(original)
-        def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def collective(*args: Any, **kwargs: Any) -> Any:
             if self._is_quiet():
                 return original(*args, **kwargs)
             run = functools.partial(original, *args, **kwargs)
@@ -160,7 +160,7 @@ class CollectiveWatch:
         parameters = tuple(inspect.signature(original).parameters)
 
         @functools.wraps(original)
-        def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def collective(*args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling() or self._is_quiet():
                 return original(*args, **kwargs)
             trace, caller = self._trace, sys._getframe(1)
@@ -199,11 +199,11 @@ class CollectiveWatch:
         local = self._threads.local
         return local.parent() if local.running else self._regions.region_of(caller)
 
-    def _record_operation(self, call: Call) -> Any:  # noqa: ANN401
+    def _record_operation(self, call: Call) -> Any:
         name = call.name
         return self._record(Api("Distributed", name, has_values(name, self._risk_level)), call)
 
-    def _record(self, api: Api, call: Call) -> Any:  # noqa: ANN401
+    def _record(self, api: Api, call: Call) -> Any:
         trace, local = self._trace, self._threads.local
         try:
             name, parent, entry = self._begin(api, call.args, call.kwargs, call.caller)
@@ -213,7 +213,7 @@ class CollectiveWatch:
         local.quiet += 1
         try:
             work = call.run()
-        except BaseException:
+        except BaseException:  # the user's own, Ctrl-C too, goes on to him
             end_call(trace, name, entry, parent)
             raise
         finally:
@@ -285,7 +285,7 @@ def _copy(value: object) -> object:
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if type(value) in (list, tuple):
-        copies = [_copy(each) for each in value]  # type: ignore[attr-defined]
+        copies = [_copy(each) for each in value]  # type: ignore[attr-defined]  # iterable, as asked above
         return copies if type(value) is list else tuple(copies)
     return value
 

@@ -50,7 +50,7 @@ class CompiledCode:
         original = torch.compile
 
         @functools.wraps(original)
-        def compile_and_watch(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def compile_and_watch(*args: Any, **kwargs: Any) -> Any:
             __import__(_DYNAMO)
             self.stop()
             self.start()
@@ -62,14 +62,14 @@ class CompiledCode:
         """Put the originals back."""
         self._replaced.restore()
 
-    def _watch(self, frames: Any) -> None:  # noqa: ANN401
+    def _watch(self, frames: Any) -> None:
         _leave_out_of_graphs()
         name = next((each for each in _SWITCHES if hasattr(frames, each)), None)
         if name is None:
             return
         original = getattr(frames, name)
 
-        def switch(callback: Any) -> Any:  # noqa: ANN401 - None: off
+        def switch(callback: Any) -> Any:
             self._switched(callback is not None, sys._getframe(1))
             return original(callback)
 
@@ -82,7 +82,7 @@ class CompiledCode:
 
     def _capturing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def capture(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def capture(*args: Any, **kwargs: Any) -> Any:
             inside = self._inside
             if inside.is_capturing or inside.since is not None or not self._replaced:
                 return original(*args, **kwargs)
@@ -131,7 +131,7 @@ class _Inside(threading.local):
     is_capturing: bool = False
 
 
-def _loaded(name: str) -> Any:  # noqa: ANN401 - a module
+def _loaded(name: str) -> Any:
     """A module of dynamo's, loaded now: later it would take our stand-ins by name and keep them."""
     try:
         return importlib.import_module(name)
@@ -139,7 +139,7 @@ def _loaded(name: str) -> Any:  # noqa: ANN401 - a module
         return None
 
 
-def _call_without_a_warning(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _call_without_a_warning(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
     """Torch's own warns of hooks on all modules; these are not there while the module runs."""
     return torch.nn.Module.__call__(module, *args, **kwargs)
 

@@ -67,7 +67,7 @@ def recorded(mode: CallMode, original: Callable[..., Any], api: Api) -> Callable
     """
 
     @functools.wraps(original)
-    def custom(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def custom(*args: Any, **kwargs: Any) -> Any:
         if mode.is_quiet() or not mode.is_started:
             return original(*args, **kwargs)
         return mode.record(api, original, (args, kwargs), (args, kwargs), sys._getframe(1))

@@ -17,11 +17,11 @@ class Substitute(torch.autograd.Function):
     """The loaded value forwards, the gradient unchanged backwards."""
 
     @staticmethod
-    def forward(_: Any, own: torch.Tensor, loaded: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+    def forward(_: Any, own: torch.Tensor, loaded: torch.Tensor) -> torch.Tensor:
         return loaded.clone()
 
     @staticmethod
-    def backward(_: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:  # noqa: ANN401
+    def backward(_: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
         return gradients[0], None
 
 
@@ -38,7 +38,7 @@ class DumpedValues:
         self.replaced: list[dict[str, object]] = []
         self._said: set[str] = set()
 
-    def put(self, own: Any, saved: Any, path: str) -> Any:  # noqa: ANN401
+    def put(self, own: Any, saved: Any, path: str) -> Any:
         """An own value with its tensors and numbers replaced by the saved ones of that path."""
         if isinstance(own, torch.Tensor):
             loaded = self.load(own, saved, path)
@@ -46,7 +46,7 @@ class DumpedValues:
                 return own
             if not own.requires_grad:
                 return loaded
-            return Substitute.apply(own, loaded)  # type: ignore[no-untyped-call]
+            return Substitute.apply(own, loaded)  # type: ignore[no-untyped-call]  # torch has no types there
         if isinstance(own, (list, tuple)) and isinstance(saved, list):
             if type(own) in (list, tuple):
                 inner = (self.put(v, item(saved, n), f"{path}.{n}") for n, v in enumerate(own))
@@ -56,7 +56,7 @@ class DumpedValues:
             return {k: self.put(v, saved.get(k), f"{path}.{k}") for k, v in own.items()}
         return own
 
-    def load(self, own: torch.Tensor, saved: Any, path: str) -> torch.Tensor | None:  # noqa: ANN401
+    def load(self, own: torch.Tensor, saved: Any, path: str) -> torch.Tensor | None:
         """The saved tensor where it can stand for an own one; what hinders is said once."""
         name = saved.get("data_name") if isinstance(saved, dict) else None
         if name is None:
@@ -71,7 +71,7 @@ class DumpedValues:
         loaded = loaded.to(own.device)
         equal = bool(loaded.equal(own.detach()))
         self.replaced.append({"value": path, "file": name, "equal": equal})
-        return loaded  # type: ignore[no-any-return]
+        return loaded  # type: ignore[no-any-return]  # what the user's file holds
 
     def say(self, what: str, text: str) -> None:
         """Say something of a path, once."""
@@ -80,7 +80,7 @@ class DumpedValues:
             say(f"{self._section} {self._directory}: {what} {text}")
 
 
-def item(values: Any, position: int) -> Any:  # noqa: ANN401
+def item(values: Any, position: int) -> Any:
     """The saved value at a position, None where there are fewer."""
     return values[position] if isinstance(values, list) and position < len(values) else None
 

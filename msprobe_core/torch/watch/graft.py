@@ -21,12 +21,12 @@ class _OtherGradient(torch.autograd.Function):
     """The value unchanged forwards, the gradient of the other dump backwards."""
 
     @staticmethod
-    def forward(ctx: Any, own: torch.Tensor, answer: _Answer) -> Any:  # noqa: ANN401
+    def forward(ctx: Any, own: torch.Tensor, answer: _Answer) -> Any:
         ctx.answer = answer
         return own.view_as(own)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:  # noqa: ANN401
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         return ctx.answer.to(gradients[0]), None
 
 
@@ -91,7 +91,7 @@ class Graft:
             args = self._with_gradients(entry, take, args)
         return args, kwargs
 
-    def output(self, entry: str, args: tuple[Any, ...], result: Any) -> Any:  # noqa: ANN401
+    def output(self, entry: str, args: tuple[Any, ...], result: Any) -> Any:
         """What a call is to return."""
         if not entry.startswith("Module."):
             self._find_places(entry, result)
@@ -117,7 +117,7 @@ class Graft:
                 if own is not None and own.requires_grad:
                     self._answer(own, item(saved.get(name), 0), f"{take.at}.{name}")
 
-    def _output(self, take: Take, args: tuple[Any, ...], result: Any) -> Any:  # noqa: ANN401
+    def _output(self, take: Take, args: tuple[Any, ...], result: Any) -> Any:
         saved = self._saved(take).get("output")
         path = f"{take.at}.output"
         if isinstance(result, torch.Tensor):
@@ -128,7 +128,7 @@ class Graft:
         listed = saved if isinstance(result, tuple) else item(saved, 0)
         return self.values.put(result, listed, path)
 
-    def _handed_through(self, entry: str, args: tuple[Any, ...], result: Any) -> Any:  # noqa: ANN401
+    def _handed_through(self, entry: str, args: tuple[Any, ...], result: Any) -> Any:
         own = next((value for value in args if isinstance(value, torch.Tensor)), None)
         if own is None or not isinstance(result, torch.Tensor) or own.shape != result.shape:
             self.values.say(entry, "has no input of the form of its output; it runs as it is")
@@ -145,13 +145,13 @@ class Graft:
             taken = value
             if isinstance(value, torch.Tensor) and value.requires_grad:
                 answer = _Answer(self.values, saved, f"{take.at}.output", len(asked))
-                taken = _OtherGradient.apply(value, answer)  # type: ignore[no-untyped-call]
+                taken = _OtherGradient.apply(value, answer)  # type: ignore[no-untyped-call]  # torch has no types there
                 asked.append((taken, answer))
             fresh.append(taken)
         self._asked[entry] = asked
         return tuple(fresh)
 
-    def _find_places(self, entry: str, result: Any) -> None:  # noqa: ANN401
+    def _find_places(self, entry: str, result: Any) -> None:
         """Which of the gradients of a call is that of which input, by the graph itself.
 
         A call that computes in several steps records the gradients of the last one alone.
@@ -176,7 +176,7 @@ class Graft:
             # Autograd knows of the write that this one corrects; a second would end its pass.
             own.data.copy_(loaded)
 
-    def _argument(self, own: Any, saved: Any, path: str) -> Any:  # noqa: ANN401
+    def _argument(self, own: Any, saved: Any, path: str) -> Any:
         if not isinstance(saved, dict) or "data_name" in saved or "value" not in saved:
             return self.values.put(own, saved, path)
         value = saved["value"]

@@ -83,7 +83,7 @@ def key_of(edge: Edge) -> Key:
 
 def now() -> int:
     """The number that the next node will get."""
-    return int(torch.autograd._get_sequence_nr())  # type: ignore[attr-defined]
+    return int(torch.autograd._get_sequence_nr())  # type: ignore[attr-defined]  # torch's stubs lack it
 
 
 class Sender(NamedTuple):

@@ -35,17 +35,17 @@ class KernelCalls(CallMode):
     `own` is what a device's own software dumps, in place of what the dispatcher sees.
     """
 
-    def __init__(self, *given: Any, own: NpuKernels | None = None) -> None:  # noqa: ANN401
+    def __init__(self, *given: Any, own: NpuKernels | None = None) -> None:
         super().__init__(*given)
         self._own = own
 
-    def _run(self, begun: Begun | None, func: Callable[..., Any], call: Arguments) -> Any:  # noqa: ANN401
+    def _run(self, begun: Begun | None, func: Callable[..., Any], call: Arguments) -> Any:
         if begun is None or begun[3] is None:
             return super()._run(begun, func, call)
         with self._kernels_of(_call_of(begun), begun[3].stack):
             return super()._run(begun, func, call)
 
-    def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
+    def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:
         super()._end(begun, args, *result)
         if begun is not None and begun[3] is not None and result:
             self._trace.safely(begun[1], self._watch_backward, begun, result[0])
@@ -74,16 +74,16 @@ class _Kernels(TorchDispatchMode):
     def __init__(
         self, trace: MemoryTrace, call: ModuleCall, stack: int, node: int | None = None
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch has no types there
         self._trace, self._call, self._stack, self._node = trace, call, stack, node
 
     def __torch_dispatch__(
         self,
-        func: Any,  # noqa: ANN401
+        func: Any,
         types: object,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         kwargs = kwargs or {}
         trace = self._trace
         if trace.closed or not self._is_own():
@@ -105,7 +105,7 @@ class _Kernels(TorchDispatchMode):
         node: Node | None = torch._C._current_autograd_node()
         return node is not None and node._sequence_nr() == self._node
 
-    def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:  # noqa: ANN401
+    def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
         if not is_kernel(func):
             return None
         trace, operator = self._trace, func.overloadpacket.__name__
@@ -176,20 +176,20 @@ def _dumped(trace: MemoryTrace, own: NpuKernels, name: str) -> Iterator[None]:
             trace.safely(name, own.end)
 
 
-def is_kernel(func: Any) -> bool:  # noqa: ANN401 - torch.ops.….…
+def is_kernel(func: Any) -> bool:
     """Whether an operator computes a tensor."""
     if func.is_view or func.overloadpacket.__name__ in _MOVES_NOTHING:
         return False
     return any("Tensor" in str(each.type) for each in func._schema.returns)
 
 
-def operator_name(func: Any) -> str:  # noqa: ANN401 - torch.ops.….…
+def operator_name(func: Any) -> str:
     """The name of an operator's entries, without number and direction."""
     prefix = PREFIX if func.namespace == "aten" else func.namespace
     return f"{prefix}.{func.overloadpacket.__name__}"
 
 
-def _overwritten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[object]:  # noqa: ANN401
+def _overwritten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[object]:
     """The arguments that an operator writes, by its schema."""
     if not func._schema.is_mutable:
         return []

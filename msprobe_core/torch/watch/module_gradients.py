@@ -270,7 +270,7 @@ class ModuleGradients:
         selection.leave(call.backward)
 
     def _safely(self, hook: Callable[..., None]) -> Callable[..., None]:
-        def safe(*gradients: Any) -> None:  # noqa: ANN401
+        def safe(*gradients: Any) -> None:
             try:
                 hook(*gradients)
             except Exception as error:  # nothing of this may reach the user's step

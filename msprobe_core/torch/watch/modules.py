@@ -155,7 +155,7 @@ class ModuleWatch:
         """
 
         @functools.wraps(compiled)
-        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def call(*args: Any, **kwargs: Any) -> Any:
             local, result = self._threads.local, None
             border = CompiledBorder(path, module, args, kwargs)
             local.borders.append(border)
@@ -261,8 +261,8 @@ class ModuleWatch:
     def _after(
         self,
         module: torch.nn.Module,
-        *rest: Any,  # noqa: ANN401 - args, kwargs (not after an exception), result
-    ) -> Any:  # noqa: ANN401
+        *rest: Any,
+    ) -> Any:
         local = self._threads.local
         if id(module) not in self._paths or not local.open or self._is_quiet():
             return None
@@ -278,7 +278,7 @@ class ModuleWatch:
             self._trace.report(f"Module.{self._paths[id(module)][0]}", error)
         return None if result is rest[-1] else result
 
-    def _after_late(self, module: torch.nn.Module, *rest: Any) -> Any:  # noqa: ANN401
+    def _after_late(self, module: torch.nn.Module, *rest: Any) -> Any:
         """As `_after`, after the user's own hooks of the module."""
         local = self._threads.local
         if id(module) not in self._paths or not local.open or self._is_quiet():
@@ -292,7 +292,7 @@ class ModuleWatch:
             self._trace.report(f"Module.{self._paths[id(module)][0]}", error)
         return None if result is rest[-1] else result
 
-    def _grafted(self, module: torch.nn.Module, rest: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    def _grafted(self, module: torch.nn.Module, rest: tuple[Any, ...]) -> Any:
         """What a module returns, from the other dump where the `graft` section says so."""
         running = self._threads.local.open[-1]
         if self.graft is None or running.module is not module:

@@ -23,7 +23,7 @@ class NpuKernels:
     they are launched.
     """
 
-    def __init__(self, npu: Any, directory: Path) -> None:  # noqa: ANN401 - torch_npu.npu
+    def __init__(self, npu: Any, directory: Path) -> None:
         self._npu, self._directory = npu, directory
 
     def begin(self, name: str) -> bool:

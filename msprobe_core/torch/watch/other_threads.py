@@ -43,7 +43,7 @@ class OtherThreads:
 
     def _recorded(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def run(*args: Any, **kwargs: Any) -> Any:
             entered = self._mode.enter_again()
             try:
                 return original(*args, **kwargs)

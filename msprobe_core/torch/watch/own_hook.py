@@ -21,7 +21,7 @@ class OwnHook:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
-    def __call__(self, *args: Any) -> Any:  # noqa: ANN401
+    def __call__(self, *args: Any) -> Any:
         return self._function(*args)
 
     def __deepcopy__(self, _: object) -> OwnHook:

@@ -61,7 +61,7 @@ class PointToPoint:
 
     def _wrapped(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def method(group: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def method(group: Any, *args: Any, **kwargs: Any) -> Any:
             body = _body(sys._getframe(1))
             name = self._names.get(body.f_code)
             if name is None or body.f_back is None or self._is_quiet():

@@ -15,7 +15,7 @@ from msprobe_core.torch.parallel import OptimizerWatch
 _MAX_FRAMES = 12
 
 
-def _codes_of(*functions: Any) -> frozenset[int]:  # noqa: ANN401
+def _codes_of(*functions: Any) -> frozenset[int]:
     codes = []
     for function in functions:
         inner = getattr(function, "__wrapped__", function)

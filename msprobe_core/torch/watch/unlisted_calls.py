@@ -32,7 +32,7 @@ class AutogradFunctions:
             return
         mode, original = self._mode, vars(AutogradFunction)["apply"].__func__
 
-        def apply(cls: type[AutogradFunction], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def apply(cls: type[AutogradFunction], *args: Any, **kwargs: Any) -> Any:
             if mode.is_quiet():
                 return original(cls, *args, **kwargs)
             api = Api("Torch", f"autograd.{cls.__name__}", True)

@@ -142,8 +142,8 @@ def _bound(match: re.Match[str], negated: bool) -> Bound:
             "write score>0.5",
             {"code": "no_number", "term": term},
         )
-    column: NumberColumn = match["column"].lower()  # type: ignore[assignment]
-    operator: Operator = match["operator"]  # type: ignore[assignment]
+    column: NumberColumn = match["column"].lower()  # type: ignore[assignment]  # as the pattern allows
+    operator: Operator = match["operator"]  # type: ignore[assignment]  # as the pattern allows
     return Bound(column, operator, number, negated)
 
 

@@ -80,6 +80,21 @@ def test_versions_differ_in_some_calls(tmp_path: Path) -> None:
     assert (told.sure, told.shared, told.alone) == ("certain", 1.0, 4)
 
 
+def test_calls_of_a_later_step_alone_make_two_versions_too(tmp_path: Path) -> None:
+    for side, more in (("a", (0, 1, 1)), ("b", (0, 0, 0))):
+        model = Net(0, "", 0)
+        debugger = PrecisionDebugger(dump_path=str(tmp_path / side), level="mix")
+        for count in more:
+            model.more = count
+            torch.manual_seed(1)
+            with debugger.recording(model):
+                model(torch.randn(3, WIDTH)).sum().backward()
+        debugger.close()
+    told = kind(tmp_path / "a", tmp_path / "b", tmp_path / "o")
+    assert isinstance(told, TwoVersions)
+    assert told.alone == 8, "of both steps that have them"
+
+
 @pytest.mark.parametrize(("same", "sure"), [(None, "certain"), ("model", "told")])
 def test_two_programs_share_weights(tmp_path: Path, same: Same | None, sure: str) -> None:
     told = kind(record(tmp_path / "a", prefix="n"), record(tmp_path / "b"), tmp_path / "o", same)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
+from msprobe_core import PrecisionDebugger
 from tests.builder.dumps import forward, tensor, write_dump
 from tests.builder.tables.recorded import read_table
 from tests.msprobe.conftest import Run
@@ -158,6 +162,26 @@ def test_overflow_check(run: Run, overflowing_dumps: Path, tmp_path: Path, comma
     assert (wrong.code, wrong.err.count("\n")) == (1, 1)
     write_dump(tmp_path / "empty" / "rank0", {}, {})
     assert run(command, "-i", tmp_path / "empty", "-o", tmp_path).code == 5
+
+
+class Unguarded(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x / x.sum()
+
+
+def test_overflow_check_says_module_and_line(run: Run, tmp_path: Path) -> None:
+    model = nn.Sequential(Unguarded())
+    debugger = PrecisionDebugger(dump_path=str(tmp_path / "dump"), level="mix")
+    with debugger.recording(model):
+        model(torch.zeros(2))
+    debugger.close()
+    lines = run("overflow_check", "-i", tmp_path / "dump", "-o", tmp_path).out.splitlines()
+    assert lines[0].startswith("begins: Tensor.__truediv__.0.forward (step 0, rank 0): makes NaN")
+    assert lines[1] == "   inside Module.0.Unguarded.forward.0"
+    assert re.fullmatch(
+        rf"   File {re.escape(__file__)}, line \d+, in forward, return x / x\.sum\(\)", lines[2]
+    )
+    assert lines[3].startswith("file: ")
 
 
 OTHER_FORM = {

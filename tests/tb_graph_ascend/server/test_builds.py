@@ -21,6 +21,7 @@ from tb_graph_ascend.server import Settings, build_jobs, create_app
 from tests.tb_graph_ascend.conftest import Site
 
 WAIT_SECONDS = 60
+HELD_OPEN = Path(__file__).resolve().parents[2] / "held_open"
 
 
 @pytest.fixture
@@ -105,9 +106,8 @@ def test_cancelled_build_is_gone_at_once(
 ) -> None:
     dumps = folder / "dumps"
     sides = {"problem": str(dumps / "problem"), "benchmark": str(dumps / "bench")}
-    # Reading from a pipe nobody writes to lasts as long as any build could.
-    (dumps / "problem" / "step0" / "rank0" / "construct.json").unlink()
-    os.mkfifo(dumps / "problem" / "step0" / "rank0" / "construct.json")
+    monkeypatch.setenv("PYTHONPATH", str(HELD_OPEN))  # reading lasts as long as any build could
+    (dumps / "problem" / "step0" / "rank0" / "stack.json.held").touch()
     job = start(client, **sides)
     again = client.post("/api/builds", json=sides)
     assert again.status_code == 409
@@ -200,9 +200,8 @@ def test_ended_build_leaves_what_others_write(
 
     start_worker = build_jobs._start_worker
     monkeypatch.setattr(build_jobs, "_start_worker", remember)
-    pipe = folder / "dumps" / "problem" / "step0" / "rank0" / "construct.json"
-    pipe.unlink()
-    os.mkfifo(pipe)
+    monkeypatch.setenv("PYTHONPATH", str(HELD_OPEN))
+    (folder / "dumps" / "problem" / "step0" / "rank0" / "stack.json.held").touch()
     sides = {
         "problem": str(folder / "dumps" / "problem"),
         "benchmark": str(folder / "dumps" / "bench"),

@@ -60,6 +60,9 @@ def test_two_files_under_many_threads_do_not_disturb_each_other(address: str) ->
 def test_missing_folder_and_taken_port_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(ServeError, match=r"missing: no such folder; give one"):
         start([tmp_path / "missing"])
+    (tmp_path / "a.vis.db").touch()
+    with pytest.raises(ServeError, match=r"a\.vis\.db: is a file; give its folder"):
+        start([tmp_path / "a.vis.db"])
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1430,8 +1430,8 @@ export interface components {
          * Evidence
          * @description What a claim rests on: what was compared by which measure, what was not and why.
          *
-         *         `differences` are those that no finding names; `beyond` counts the values that differ by more
-         *         than rounding, `explained` those beyond their tolerance that rounding or their inputs explain;
+         *         `differences` are those that no finding names; `beyond` counts the values that exceed their
+         *         tolerance, `explained` those that do so because of rounding or of their inputs;
          *         `largest` is the largest error of all, where one was measured.
          */
         Evidence: {
@@ -2624,7 +2624,7 @@ export interface components {
          *
          *         `named`: findings name where it begins; `heals`: they do, and both runs come to one result.
          *         `nothing`: nothing was compared. `unknown`: nobody kept what was compared. `differs`: the runs
-         *         differ, and no finding says where that begins. `close`: values differ by more than rounding,
+         *         differ, and no finding says where that begins. `close`: values exceed their tolerance,
          *         none by so much that a node diverges. `rounding`: they differ by rounding alone. `equal`: in
          *         nothing that was compared. `whole` tells whether all there is was compared, `incomplete` that
          *         something was not that should have been.

@@ -8,8 +8,8 @@ export const claimEn = {
   incomplete: "not all that should be was compared, so nothing can be said of the whole",
   missing: "not compared: {{gaps}}",
   compared: "compared: {{measures}}",
-  beyond: "{{count}} values differ by more than rounding",
-  explained: "{{count}} values are off by more than their tolerance, which rounding or their inputs explain",
+  beyond: "{{count}} values exceed their tolerance",
+  explained: "{{count}} values exceed their tolerance because of rounding or of their inputs",
   largest: "the largest relative error is {{percent}} %, in {{value}} of {{name}} (step {{step}}, rank {{rank}})",
   say: {
     named: "look here first",
@@ -22,7 +22,7 @@ export const claimEn = {
     nothing: "nothing was compared, so nothing can be said",
     unknown: "nothing diverges by the scores of this file, which does not say what was compared",
     differs: "the runs differ, and where that begins was not found",
-    close: "the runs differ by more than rounding, and no node is above the threshold",
+    close: "the runs differ slightly, and no node is above the threshold",
     rounding: "no difference beyond rounding found",
     equal: "no difference found",
     trends: {
@@ -82,7 +82,7 @@ export const claimEn = {
     files: "the elements of {{count}} values, whose tensor files are missing, cannot be read or do not fit",
     null_statistics: "{{count}} values of which one run alone has statistics",
     contradicted: "{{count}} values whose statistics differ beside equal elements, so that one of the two is not theirs",
-    some_statistics: "what one run alone recorded of {{count}} values beside the numbers of both",
+    some_statistics: "what one run recorded more of {{count}} values than the other, such as sketches",
     no_statistics: "{{count}} values without any recorded number",
     unchecked_step: "{{count}} steps whose ranks could not be compared with each other",
     only_rank: "{{count}} ranks of one run alone",

@@ -20,14 +20,14 @@ export function claimHeadline(t: TFunction, claim: Claim, subject: "runs" | "tre
   return begun(t(claim.incomplete ? "claim.incomplete" : "claim.partly", { head }));
 }
 
-/** What a claim rests on: what differs, how far, and by what was compared. */
-export function claimEvidence(t: TFunction, { code, evidence }: Claim): string[] {
+/** What a claim rests on: what differs, how far, and by what was compared. Without the largest error if it has a line of its own. */
+export function claimEvidence(t: TFunction, { code, evidence }: Claim, withLargest = true): string[] {
   const lines: string[] = [];
   if (code === "differs") lines.push(listed(t, evidence.differences.map((each) => phrase(t, each))));
   if (code === "close") lines.push(t("claim.beyond", { count: evidence.beyond }), ...evidence.differences.map((each) => phrase(t, each)));
   if (HEADS.has(code) && code !== "equal" && evidence.largest) {
     const { error, ...where } = evidence.largest;
-    lines.push(t("claim.largest", { percent: shortNumber(100 * error, DIGITS), ...where }));
+    if (withLargest) lines.push(t("claim.largest", { percent: shortNumber(100 * error, DIGITS), ...where }));
     if (evidence.explained > 0) lines.push(t("claim.explained", { count: evidence.explained }));
   }
   return HEADS.has(code) ? [...lines, ...measures(t, code, evidence.compared)] : lines;

@@ -8,8 +8,8 @@ export const claimZh = {
   incomplete: "应当比对的内容未全部比对，因此无法判断整体",
   missing: "未比对：{{gaps}}",
   compared: "已比对：{{measures}}",
-  beyond: "{{count}} 个值的差异超出舍入",
-  explained: "{{count}} 个值超过容差，但可由舍入或其输入解释",
+  beyond: "{{count}} 个值超过容差",
+  explained: "{{count}} 个值因舍入或其输入而超过容差",
   largest: "最大相对误差为 {{percent}}%，在 {{name}} 的 {{value}}（第 {{step}} 步，卡 {{rank}}）",
   say: {
     named: "请先看这里",
@@ -22,7 +22,7 @@ export const claimZh = {
     nothing: "没有比对任何数值，因此无法判断",
     unknown: "按此文件中的分数没有差异，但文件未说明比对了什么",
     differs: "两次运行有差异，但未找到起点",
-    close: "两次运行的差异超出舍入，但没有节点超过阈值",
+    close: "两次运行略有差异，没有节点超过阈值",
     rounding: "未发现超出舍入的差异",
     equal: "未发现差异",
     trends: {

@@ -24,7 +24,7 @@ export const factsEn = {
     unknown: "other data, or something else that is made unrecorded, as masks and indices often are",
   },
   aside: {
-    rewritten: "inside what the layout rewrites",
+    rewritten: "values fit no layout",
     missing: "parts are missing",
     local: "local, as the layout file says",
     sizes: "sizes and groups of the layout",

@@ -24,7 +24,7 @@ export const factsZh = {
     unknown: "可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
   },
   aside: {
-    rewritten: "位于布局改写的部分之内",
+    rewritten: "数值不符合任何布局",
     missing: "缺少分片",
     local: "按布局文件为本地值",
     sizes: "布局本身的大小与通信组",

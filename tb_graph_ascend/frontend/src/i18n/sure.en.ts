@@ -8,7 +8,7 @@ export const sureEn = {
   },
   basis: {
     measured: "elements were compared, or numbers that have to be equal",
-    estimated: "how far apart elements are is estimated by sketches, within a factor of 2",
+    estimated: "sketches were compared; they give relative errors within a factor of 2",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",
     guessed: "what makes this value, or its match, was not recorded",

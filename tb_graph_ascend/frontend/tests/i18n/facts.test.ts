@@ -14,7 +14,7 @@ const ON_RANKS: Extract<Reason, { code: "on_ranks" }> = {
   coordinates: "tp 0 of 2, pp 1 of 2; tp 1 of 2, pp 1 of 2; and 6 more",
   there: "; there: Module.a.forward.0",
 };
-const ASIDE = "inside what the layout rewrites: 459, local, as the layout file says: 3";
+const ASIDE = "values fit no layout: 459, local, as the layout file says: 3";
 const VALUES: Reason = { code: "merged_values", compared: 485, bounded: 2, assumed: 184, set_aside: 462, reasons: ASIDE };
 
 describe("words inside facts", () => {
@@ -30,7 +30,7 @@ describe("words inside facts", () => {
     const told = reasonText(i18n.t, ON_RANKS);
     expect(told).toContain("tp 0（共 2）, pp 1（共 2）; tp 1（共 2）, pp 1（共 2）；另有 6 个");
     expect(told).toContain("；在该处名为 Module.a.forward.0");
-    expect(reasonText(i18n.t, VALUES)).toContain("位于布局改写的部分之内: 459, 按布局文件为本地值: 3");
+    expect(reasonText(i18n.t, VALUES)).toContain("数值不符合任何布局: 459, 按布局文件为本地值: 3");
     expect(reasonText(i18n.t, { code: "merged", problem: "tp 2", benchmark: "one rank" })).toContain("tp 2 对 单张卡");
     expect(reasonText(i18n.t, { code: "extra_calls", names: "one rank" })).toContain("one rank");
     expect(reasonText(i18n.t, { code: "extra_calls", names: "Tensor.mul.7.forward, Tensor.mul.7.backward" })).toBe("只有问题侧调用 mul #7、mul #7 ↩");

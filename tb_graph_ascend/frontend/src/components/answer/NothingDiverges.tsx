@@ -29,6 +29,9 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
   if (divergent > 0) return <NotNamed answer={answer} />;
   const clear = claim.whole && CLEAR.has(claim.code);
   const over = pairs > 1 ? t("answer.over", { pairs }) : "";
+  // An error of zero is no line of its own.
+  const largest = extent?.largest?.error ? extent.largest : undefined;
+  const evidence = claimEvidence(t, claim, !largest).join(t("claim.semicolon"));
   const Icon = clear ? CircleCheck : TriangleAlert;
   return (
     <section className={clear ? "answer agrees" : "answer partly"} aria-label={t("answer.label")}>
@@ -41,8 +44,9 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
           </span>
         </h1>
         <p className="answer-what">
-          {claimEvidence(t, claim).join(t("claim.semicolon"))}
-          {extent?.largest && <Largest largest={extent.largest} />}
+          {evidence}
+          {largest && evidence && t("answer.stop")}
+          {largest && <Largest largest={largest} />}
         </p>
         {(gaps.length > 0 || !clear || silent > 0) && (
           <ul className="answer-gaps">
@@ -106,7 +110,6 @@ function formatsText(t: TFunction, { coarser, coarse, fine, calls, total }: Form
 /** The largest error of all, with the way to it: scores inside the tolerance tell nothing more. */
 function Largest({ largest }: { largest: LargestError }) {
   const { t } = useTranslation();
-  if (largest.error === 0) return null;
   const { step, rank, node, name, value } = largest;
   const pass = LET_PASS.find((one) => one === largest.let_pass);
   return (
