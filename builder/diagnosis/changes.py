@@ -247,8 +247,21 @@ class Changes:
         if not any(node.direction == "backward" and node in partner for node in ours):
             return None
         gone = any(are_of_one_run(n, partner) for tree in trees for n in tree.in_order)
+        gone = gone or (is_leaf is None and self._lose_parts())
         change = (self._frozen(is_leaf) if is_leaf else self.of_gradient()) if gone else None
         return None if change is None else self.naming(change, ours[change.order], 1.0)
+
+    def _lose_parts(self) -> bool:
+        """Whether gradients of parameters are apart and one run alone goes back through some calls.
+
+        Bounds of gradients that many calls add to may allow for what one of them returns.
+        """
+        known, partner = self._facts.known, self._matching.partner
+        trees = (self._matching.problem, self._matching.benchmark)
+        nodes = [n for tree in trees for n in tree.in_order if n.direction == "backward"]
+        alone = any(node.kind == "api" and node not in partner for node in nodes)
+        held = (n for n in trees[0].in_order if alone and n.holds_gradients and n in partner)
+        return any(not known.is_rounded(row) for node in held for row in known.outputs(node))
 
     def _frozen(self, is_leaf: Callable[[int], bool]) -> Change | None:
         """The first call that reads a leaf of which one run alone wants a gradient."""

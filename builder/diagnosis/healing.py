@@ -14,7 +14,7 @@ from builder.diagnosis.end_results import EndResults
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.own_healing import OwnHealing
+from builder.diagnosis.own_healing import Agrees, OwnHealing
 from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
 from builder.operators.table import has
@@ -32,24 +32,27 @@ class Healing:
         self._partner = facts.comparison.matching.partner
         self._ends, self._theirs = EndResults(flows[0]), EndResults(flows[1])
         self._own = OwnHealing(facts, flows, self._agrees)
+        self._own_of_arguments = OwnHealing(facts, flows, self._is_rounded)
 
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
         listed = list(findings)
-        return bool(listed) and all(map(self._passes, listed)) and self._results_agree()
+        agrees = self._is_rounded if any(map(_is_other_argument, listed)) else self._agrees
+        return bool(listed) and all(map(self._passes, listed)) and self._results_agree(agrees)
 
     def heals_by_itself(self, finding: Finding) -> bool:
         """Whether nothing is left of one finding, though others may leave something."""
-        return self._passes(finding) and self._own.heals(finding)
+        own = self._own_of_arguments if _is_other_argument(finding) else self._own
+        return self._passes(finding) and own.heals(finding)
 
-    def _results_agree(self) -> bool:
+    def _results_agree(self, agrees: Agrees) -> bool:
         """Whether every result of either run agrees; one that cannot be compared does not."""
         results, theirs = self._ends.listed(), self._theirs.listed()
         partner = self._partner
         if any(node not in partner or are_of_one_run(node, partner) for node in results + theirs):
             return False
         rows = [row for node in results for row in self._known.outputs(node)]
-        return bool(rows) and all(map(self._agrees, rows))
+        return bool(rows) and all(map(agrees, rows))
 
     def _agrees(self, row: int) -> bool:
         """Whether a value is within its tolerance, or apart by less than any finding has to be."""
@@ -57,6 +60,10 @@ class Healing:
         if known.hidden[row]:
             return False
         return self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]
+
+    def _is_rounded(self, row: int) -> bool:
+        """Whether one rounding explains it: another ε or scale may move all by no more than two."""
+        return not self._known.hidden[row] and self._known.is_rounded(row)
 
     def _passes(self, finding: Finding) -> bool:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
@@ -81,3 +88,7 @@ class Healing:
             return self._ends.has_unread(node)
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
         return any(self._ends.is_unread(self._facts.paired.value_pair(row)[0]) for row in apart)
+
+
+def _is_other_argument(finding: Finding) -> bool:
+    return finding.kind == "argument_differs"

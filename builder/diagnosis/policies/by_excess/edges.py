@@ -12,6 +12,7 @@ from builder.diagnosis.changes import scope_of
 from builder.diagnosis.excess import (
     FORMS,
     NO_EXCESS,
+    PLAIN,
     UNKNOWN,
     Excess,
     Makers,
@@ -102,7 +103,8 @@ class Edges:
         known = self._known
         if known.hidden[row] or known.is_rounded(row):
             return NO_EXCESS
-        if self._facts.is_of_another_form(row) and not self._shows(node):
+        is_otherwise = self._facts.is_of_another_form(row)
+        if is_otherwise and not (self._shows(node) or self._shows_going_back(row)):
             return NO_EXCESS
         if self._are_exchanged(node):
             return NO_EXCESS
@@ -218,6 +220,20 @@ class Edges:
             known.distance[r] > FORMS * known.noise[r] + ESTIMATED * UNKNOWN * known.norm[r] * share
             for r in outputs
         )
+
+    def _shows_going_back(self, row: int) -> bool:
+        """Whether what goes back through a value in another form differs where the value does not.
+
+        A loss is rounded to one number, which may hide that it was computed of other rows.
+        """
+        known, partner, makers = self._known, self._matching.partner, self.makers(row)
+        theirs = partner.get(makers.theirs) if makers.theirs is not None else None
+        maker = makers.ours or theirs
+        if maker is None or maker.backward is None or maker.backward not in partner:
+            return False
+        if not all(map(known.is_rounded, known.outputs(maker))):
+            return False
+        return any(known.distance[r] > PLAIN * known.noise[r] for r in known.inputs(maker.backward))
 
     def _are_exchanged(self, node: TreeNode) -> bool:
         """Whether a call reads in another order what its partner reads, and puts out the same."""
