@@ -46,7 +46,7 @@ from builder.work.evidence import pair_evidence
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
-from msprobe_core.format import COMMUNICATION
+from msprobe_core.format import COMMUNICATION, framework_named
 
 
 class Numbered(Protocol):
@@ -221,7 +221,8 @@ def _broken_files(comparison: Comparison) -> tuple[str, ...]:
 def _two_frameworks(matching: Matching) -> TwoFrameworks | None:
     if not matching.across_frameworks:
         return None
-    return TwoFrameworks(matching.problem.dump.framework, matching.benchmark.dump.framework)
+    trees = (matching.problem, matching.benchmark)
+    return TwoFrameworks(*(framework_named(tree.dump.framework).display for tree in trees))
 
 
 def _differs_in_form(judgement: Judgement) -> bool:
