@@ -21,7 +21,7 @@ from builder.judge.verdict import judge
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree
 from builder.reasons import ExtremesAgree
-from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.capture.value_options import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import TensorBook
 from tests.builder.dumps import Json, forward, write_dump
