@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from msprobe_core.capture.output import StepOutput
+from msprobe_core.capture.saved_values import SavedValues
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
 from msprobe_core.config.slices import Slice
@@ -84,14 +85,6 @@ class ValueFiles(Protocol):
         ...
 
 
-class NamedValues(Protocol):
-    """Records single values that the user's code names."""
-
-    def save(self, variable: object, name: str, save_backward: bool) -> None: ...
-
-    def forget(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class StepParts:
     """What a framework puts into the recording of a step."""
@@ -99,7 +92,7 @@ class StepParts:
     trace: Trace
     watch: Watch
     files: ValueFiles
-    saved: NamedValues
+    saved: SavedValues
 
 
 class StepRecording:

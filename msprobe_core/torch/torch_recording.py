@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msprobe_core.capture.output import StepOutput
+from msprobe_core.capture.saved_values import SavedValues
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.capture.step_recording import StepParts, StepRecording, open_files
@@ -12,7 +13,7 @@ from msprobe_core.format import TENSOR_DIR
 from msprobe_core.format.frameworks import PYTORCH
 from msprobe_core.torch.intervene.graft import Graft
 from msprobe_core.torch.intervene.isolation import Isolation
-from msprobe_core.torch.levels.saved_values import SavedValues
+from msprobe_core.torch.levels.tensor_writer import TensorWriter
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.record.passing_calls import PassingCalls
 from msprobe_core.torch.record.tensor_files import TensorFiles
@@ -50,5 +51,5 @@ def open_recording(
         trace.passing = PassingCalls(trace)
     open_files(output, PYTORCH.name, config, files, has_flow=follows)
     watch = TorchWatch(config, trace, custom, isolation, graft)
-    saved = SavedValues(trace, alone=config.level == "debug")
+    saved = SavedValues(trace, TensorWriter(trace), alone=config.level == "debug")
     return StepRecording(config, step, output, StepParts(trace, watch, files, saved))
