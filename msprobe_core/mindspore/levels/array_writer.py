@@ -70,7 +70,7 @@ class ArrayWriter:
 
     def write_output(self, entry: Entry, value: object) -> None:
         """Write a value as what an entry puts out."""
-        write_output(self._trace, entry, [value])
+        write_output(self._trace, entry, (value,))
 
     def end_call(self, entry: Entry) -> None:
         """Hand over a forward entry and note that it stands in no module."""
