@@ -14,7 +14,7 @@ from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import kinds_of
 from builder.results.followers.step import StepFollowers
 from builder.results.node_words import KINDS, NOTHING, Floats
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues, Results
 from builder.results.records import FirstOutput
 from tb_graph_ascend.offline.way_texts import followed
 from tb_graph_ascend.view.diff.boxes import (
@@ -108,7 +108,7 @@ def module_cells(index: DiffIndex) -> Cells:
     return {name: getattr(tree, name) for name in counts} | {"worst": _rounded(tree.worst)}
 
 
-def seen_values(results: Results, index: DiffIndex) -> dict[str, FirstOutput]:
+def seen_values(results: ReadsValues, index: DiffIndex) -> dict[str, FirstOutput]:
     """What passed through calls without values, by the id of the value."""
     values = index.drawn.value
     found = _in_parts(results.seen, np.unique(values[values >= 0]).tolist())

@@ -11,7 +11,7 @@ from builder.dump.sources import is_rank_folder
 from builder.match.manual_file import MappedPair
 from builder.results.database import ResultDatabase
 from builder.results.manual.stored_pairs import stored_pairs
-from builder.results.reading import Results
+from builder.results.reading import ReadsPairs, Results
 from builder.results.records import Graph
 from builder.tables.comparing import SheetForm, write_pair_table
 from builder.work.options import BuildOptions
@@ -82,7 +82,7 @@ def _options(results: Results) -> BuildOptions:
     )
 
 
-def _dump_of(results: Results, graph: Graph | None) -> Path:
+def _dump_of(results: ReadsPairs, graph: Graph | None) -> Path:
     folder = results.dump_folder(graph.id) if graph is not None else None
     if folder is None or not is_rank_folder(folder):
         raise NotFoundError(

@@ -13,7 +13,7 @@ from builder.flow.silent_calls import work_named
 from builder.results.database import ResultDatabase
 from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, KINDS, NOTHING
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues, Results
 from builder.results.records import Count, FirstOutput
 from tb_graph_ascend.view.diff.drawn import (
     Arrow,
@@ -175,7 +175,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
 
 
 def _leaves(
-    results: Results, index: DiffIndex, visible: VisibleRows, arrows: list[Arrow]
+    results: ReadsValues, index: DiffIndex, visible: VisibleRows, arrows: list[Arrow]
 ) -> dict[Arrow, Leaves]:
     """Of edges from repeats that leave others than the last alone, which ones."""
     rows = index.rows
@@ -325,7 +325,7 @@ def runs_backward(rows: MergedRows, row: int) -> bool:
 
 
 def _seen(
-    results: Results, arrows: list[Arrow], boxes: list[DiffRow], shown: list[int]
+    results: ReadsValues, arrows: list[Arrow], boxes: list[DiffRow], shown: list[int]
 ) -> dict[int, FirstOutput]:
     """What calls without values put out, as those who read it have it."""
     key_of = dict(zip(shown, (box.key for box in boxes), strict=True))

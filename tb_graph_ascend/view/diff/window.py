@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_struct
 
 from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING, VERDICTS, Floats
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues
 from builder.results.records import (
     Count,
     Direction,
@@ -156,7 +156,7 @@ def last_key(index: DiffIndex, row: DiffRow) -> int:
     return int(index.rows.key[run[run.index(row.at) + abs(row.fold) - 1]])
 
 
-def with_outputs(window: RowWindow, results: Results, index: DiffIndex) -> RowWindow:
+def with_outputs(window: RowWindow, results: ReadsValues, index: DiffIndex) -> RowWindow:
     """The window of a single graph with what each of its rows puts out."""
     spoken = {row.key: last_key(index, row) for row in window.rows}
     outputs = results.first_outputs(list(spoken.values()))
@@ -171,7 +171,7 @@ def with_outputs(window: RowWindow, results: Results, index: DiffIndex) -> RowWi
     return replace_struct(window, rows=rows)
 
 
-def with_handed_on(window: RowWindow, results: Results) -> RowWindow:
+def with_handed_on(window: RowWindow, results: ReadsValues) -> RowWindow:
     """The window with the scores of what calls hand on that one run alone makes."""
     shown = [*window.rows, *(above.row for above in window.above)]
     alone = [row.key for row in shown if None in (row.problem, row.benchmark) and row.score is None]
