@@ -109,6 +109,6 @@ def _of_rows(comparison: Comparison, rows: Sequence[int], state: str) -> _FirstN
     in_order = comparison.matching.problem.in_order
     for row in rows:  # in execution order
         node = in_order[int(comparison.pairs.node[row])]
-        if not (is_exempt(node) or node.recomputed or row in comparison.unwritten):
+        if not (is_exempt(node) or node.recomputed or row in comparison.blank.unwritten):
             return _FirstNonfinite(node, comparison.keys[row], state)
     return None

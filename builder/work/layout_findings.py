@@ -155,7 +155,7 @@ def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
         if finding.side != "problem" or not finding.node.is_update:
             continue
         rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
-        scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
+        scores = {comparison.keys[row]: float(comparison.scores.score[row]) for row in rows}
         read = [scores.get(key, np.nan) for key in ("input.gradient", "parameters.value")]
         if all(score <= THRESHOLD for score in read) and scores.get("output.value", 0) > THRESHOLD:
             finding.reasons.append(UpdateAlone())
@@ -236,7 +236,7 @@ def _gradient_factors(comparison: Comparison) -> tuple[Floats, float]:
     ]
     ours, theirs = (side.table[3][rows] for side in comparison.statistics)
     usable = (theirs > 0) & np.isfinite(ours)
-    rounding = float(np.median(comparison.limit[rows])) if rows else 0.0
+    rounding = float(np.median(comparison.scores.limit[rows])) if rows else 0.0
     return np.asarray(ours[usable] / theirs[usable]), rounding
 
 
@@ -276,7 +276,7 @@ def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) ->
 
 def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tuple[int, ...]:
     start, stop = np.searchsorted(comparison.pairs.node, _next_to(node))
-    scores = np.nan_to_num(comparison.score[start:stop], nan=-1.0)
+    scores = np.nan_to_num(comparison.scores.score[start:stop], nan=-1.0)
     if not scores.size or scores.max() <= 0:
         return ()
     # What a node reads comes before what it puts out, which is off on all ranks behind a sum.

@@ -34,7 +34,7 @@ def judged_columns(
     problem: Placed, benchmark: Placed, comparison: Comparison, result: PairResult, threshold: float
 ) -> tuple[Full, Sparse]:
     """What the problem's nodes have beyond that: scores, verdicts, where a difference began."""
-    depth = comparison.depth.astype(np.int64)
+    depth = comparison.setting.depth.astype(np.int64)
     sparse: Sparse = {"block": depth[_order(problem)].tolist()}
     sparse["verdict"], sparse["reasons"] = _judged(problem, comparison, result)
     sparse["source"] = _sources(problem, benchmark, result)
@@ -92,8 +92,8 @@ def _score_columns(
     """
     order = _order(side)
     shown = np.array([node.kind != "collection" for node in side.listed], dtype=bool)
-    score = np.where(shown, comparison.node_stated[order], np.nan)
-    before = np.where(shown, comparison.node_input_score[order], np.nan)
+    score = np.where(shown, comparison.nodes.stated[order], np.nan)
+    before = np.where(shown, comparison.nodes.inputs[order], np.nan)
     introduced = np.maximum(0.0, score - np.nan_to_num(before))
     for finding in result.walked.findings:
         at = finding.node.index

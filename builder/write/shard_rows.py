@@ -52,7 +52,7 @@ def shard_rows(
     assert comparison is not None
     conflicts = _conflicts(merged)
     of_findings = _of_findings(result)
-    differing = set(comparison.pairs.problem[comparison.stated > threshold].tolist())
+    differing = set(comparison.pairs.problem[comparison.scores.stated > threshold].tolist())
     suspect = differing & of_findings
     problem, benchmark = _Side(merged.problem, bases[0]), _Side(merged.benchmark, bases[1])
     for ours in sorted((differing | of_findings | set(conflicts)) - {SURPLUS}):

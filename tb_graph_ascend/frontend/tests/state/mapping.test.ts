@@ -5,7 +5,6 @@ import type { MappedPair, MappingResult } from "../../src/api/types";
 import type { GraphSession } from "../../src/state/session";
 
 interface FakeServer {
-  /** Until a step or rank that was asked for is there. */
   pairs: Record<string, MappedPair[]>;
   failing: boolean;
   slow: Promise<void>;
