@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare.comparison import Comparison
+from builder.compare.comparison import Comparison, Setting
 from builder.compare.infinite_marks import marks_apart
 from builder.compare.mask_constants import hold_masks
 from builder.compare.rounding import ROUNDED, underflow
@@ -148,7 +148,7 @@ def evidence_of(paired: PairedRows) -> Evidence:
         partial=(masked | ours.nonfinite | theirs.nonfinite).tolist(),
         known=(~np.isnan(comparison.scores.error)).tolist(),
         differing=set(comparison.pairs.node[(distance > 0) & tensors].tolist()),
-        working=_working(comparison),
+        working=_working(comparison.setting),
     )
 
 
@@ -205,13 +205,15 @@ def _rounding(comparison: Comparison) -> tuple[Floats, Floats]:
     keeps = matching.problem.dump.keeps_digits or matching.benchmark.dump.keeps_digits
     in_its_own = ours == theirs and not keeps
     held = np.nan_to_num(np.fmin(_epsilons(comparison, 0), _epsilons(comparison, 1)))
-    epsilon = np.where(in_its_own & (held > 0), held, np.maximum(_working(comparison), held))
+    epsilon = np.where(
+        in_its_own & (held > 0), held, np.maximum(_working(comparison.setting), held)
+    )
     coarse = epsilon > _SINGLE
     return epsilon, np.where(coarse, ROUNDED / SUMMED * epsilon + _SINGLE, epsilon)
 
 
-def _working(comparison: Comparison) -> float:
-    return max(machine_epsilon(dtype) or 0.0 for dtype in comparison.setting.precision)
+def _working(setting: Setting) -> float:
+    return max(machine_epsilon(dtype) or 0.0 for dtype in setting.precision)
 
 
 def _epsilons(comparison: Comparison, side: Literal[0, 1]) -> Floats:

@@ -16,6 +16,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
 from builder.compare.told_apart import told_by_elements
 from builder.dump.values import Record
+from builder.match.tree import Tree
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import (
     AttributeDiffers,
@@ -81,7 +82,7 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
     """Apply all rules; returns a judgement for every compared node by its execution order."""
     nodes = comparison.pairs.node.tolist()
     judged = {node: Judgement() for node in dict.fromkeys(nodes)}
-    names = _names(comparison, judged)
+    names = _names(comparison.matching.problem, judged)
     exempt = {node for node, name in names.items() if name in _NO_RULES}
     for row, reason in _row_reasons(comparison):
         if nodes[row] not in exempt:
@@ -110,8 +111,8 @@ def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
         yield row, Incomparable(comparison.keys[row])
 
 
-def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
-    in_order = comparison.matching.problem.in_order
+def _names(problem: Tree, nodes: Iterable[int]) -> dict[int, str]:
+    in_order = problem.in_order
     entries = ((node, in_order[node].entry) for node in nodes)
     return {node: entry.type_name for node, entry in entries if entry is not None}
 

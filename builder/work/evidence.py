@@ -12,6 +12,8 @@ from builder.compare.columns import Columns
 from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
 from builder.compare.statistics import relative_error
+from builder.dump.forms import Forms
+from builder.match.nodes import Matching
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import UnlikeAttributes, UnlikeNames
 
@@ -36,7 +38,7 @@ def pair_evidence(
         return Evidence(differences=tuple(each for each in told if each.count))
     rows = _Rows(comparison, set_aside)
     kinds = rows.kinds()
-    gaps = [*rows.gaps(), *_one_sided_nodes(comparison)]
+    gaps = [*rows.gaps(), *_one_sided_nodes(comparison.matching)]
     scores = comparison.nodes.outputs[~np.isnan(comparison.nodes.outputs)]
     divergent = Counted("divergent", int((scores > threshold).sum()))
     infinite = Counted("infinite", int(np.isinf(comparison.scores.error).sum()))
@@ -72,8 +74,8 @@ class _Rows:
         self._is_set_aside = np.isin(pairs.problem, list(set_aside))
         ours, theirs = pairs.problem, pairs.benchmark
         self.surplus = (ours == SURPLUS) | (theirs == SURPLUS)
-        self.tensor = _are_tensors(comparison, columns[0], ours) & _are_tensors(
-            comparison, columns[1], theirs
+        self.tensor = _are_tensors(comparison.forms, columns[0], ours) & _are_tensors(
+            comparison.forms, columns[1], theirs
         )
         left, right = comparison.statistics
         self.recorded = (left.recorded, right.recorded)
@@ -164,7 +166,9 @@ class _Rows:
         if not comparison.matching.across_frameworks:
             return np.ones(len(self.surplus), dtype=bool)
         sides = zip(comparison.columns, (comparison.pairs.problem, comparison.pairs.benchmark))
-        return np.asarray(np.logical_or.reduce([_are_tensors(comparison, *side) for side in sides]))
+        return np.asarray(
+            np.logical_or.reduce([_are_tensors(comparison.forms, *side) for side in sides])
+        )
 
     def _shapes_differ(self) -> Rows:
         ours, theirs = self._comparison.records
@@ -206,17 +210,17 @@ class _Rows:
         return np.asarray(np.array(named, dtype=bool) & ~measured)
 
 
-def _are_tensors(comparison: Comparison, side: Columns, indices: NDArray[np.int64]) -> Rows:
-    tensors = [form.dtype is not None for form in comparison.forms.listed()]
+def _are_tensors(forms: Forms, side: Columns, indices: NDArray[np.int64]) -> Rows:
+    tensors = [form.dtype is not None for form in forms.listed()]
     return np.asarray(np.append(np.array(tensors, dtype=bool)[side.forms], False)[indices])
 
 
-def _one_sided_nodes(comparison: Comparison) -> list[Counted]:
+def _one_sided_nodes(matching: Matching) -> list[Counted]:
     """The matched nodes of which one run alone recorded values."""
-    find = comparison.matching.partner.get
+    find = matching.partner.get
     names = [
         node.name
-        for node in comparison.matching.problem.in_order
+        for node in matching.problem.in_order
         if (partner := find(node)) is not None
         and (node.values[0] == node.values[1]) != (partner.values[0] == partner.values[1])
     ]

@@ -9,7 +9,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from builder.claim import Counted
-from builder.compare.comparison import Comparison
+from builder.compare.comparison import Comparison, NodeScores
 from builder.compare.modes import Unlike, mode_of, unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
@@ -133,7 +133,7 @@ def outcome_of(
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
-        messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison),
+        messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison.nodes),
         evidence=pair_evidence(
             comparison,
             (plan.step, plan.rank),
@@ -276,11 +276,11 @@ def _messages(side: Numbered) -> tuple[Message, ...]:
 
 
 def _both_messages(
-    problem: Numbered, benchmark: Numbered, comparison: Comparison
+    problem: Numbered, benchmark: Numbered, scores: NodeScores
 ) -> tuple[tuple[Message, ...], ...]:
     """The messages of both runs; those of the problem's say whether they are fed something else."""
     order = {problem.id_of(n): n.exec_order for n in problem.tree.in_order if _communicates(n)}
-    differs = comparison.nodes.inputs > THRESHOLD
+    differs = scores.inputs > THRESHOLD
     ours = [replace(m, differs=bool(differs[order[m.node]])) for m in _messages(problem)]
     return tuple(ours), _messages(benchmark)
 

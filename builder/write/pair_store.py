@@ -64,7 +64,7 @@ def _of_ranks(
     if merged is None or comparison is None or benchmark is None:
         return [], []
     bases = problem.value_base, benchmark.value_base
-    pairs = paired(comparison)
+    pairs = paired(comparison.pairs)
     shards = shard_rows(result, merged, pairs, bases, options.threshold)
     return list(layout_rows(merged, pairs, bases)), list(shards)
 

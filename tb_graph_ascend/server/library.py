@@ -153,11 +153,11 @@ class Library:
             finding = first.finding
             rows = self.diff(opened, finding.step, finding.rank)
             if finding.node.id in rows.cause_scores:
-                return since_mapping(database, rows, finding.step, finding.rank)
+                return since_mapping(database, rows.cause_scores, finding.step, finding.rank)
         nowhere: Since | None = None
         for pair in compared_pairs(database)[:_MOST_DIFFS]:
             rows = self.diff(opened, pair.step, pair.rank)
-            found = since_mapping(database, rows, pair.step, pair.rank)
+            found = since_mapping(database, rows.cause_scores, pair.step, pair.rank)
             if found.node is not None:
                 return found
             nowhere = nowhere or found

@@ -5,7 +5,7 @@ One cause that is on many ranks and steps is one record, however many findings n
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import msgspec
@@ -20,7 +20,6 @@ from builder.results.followers.standing import changed_names, is_touched
 from builder.results.reading import ReadsNodes, ReadsPairs, Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from builder.results.shown_evidence import FileState, evidence_of_file
-from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.module_path import call_number, shared_modules_of
 
 MOST_CAUSES = 200
@@ -196,9 +195,9 @@ def _extent(database: Results) -> Extent | None:
         return extent_of(driver_of(connection), database.summary().summary)
 
 
-def since_mapping(database: ReadsNodes, index: DiffIndex, step: int, rank: int) -> Since:
+def since_mapping(database: ReadsNodes, causes: Iterable[int], step: int, rank: int) -> Since:
     """Where a pair begins to differ as its manual pairs have it measured."""
-    first = next(iter(index.cause_scores), None)
+    first = next(iter(causes), None)
     if first is None:
         return Since(step, rank, None, None, None, None, None)
     node = database.node(first)

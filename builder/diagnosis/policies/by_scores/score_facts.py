@@ -7,9 +7,8 @@ from math import inf
 
 import numpy as np
 
-from builder.compare.comparison import Comparison
 from builder.compare.score import score_of
-from builder.compare.statistics import Bools
+from builder.compare.statistics import Bools, Statistics
 from builder.diagnosis.choices import Choices
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
@@ -44,7 +43,7 @@ class ScoreFacts:
     @cached_property
     def _hidden(self) -> list[bool]:
         ours, theirs = (statistics.nonfinite for statistics in self.comparison.statistics)
-        return list((_are_masked(self.comparison) | (ours & theirs)).tolist())
+        return list((_are_masked(self.comparison.statistics) | (ours & theirs)).tolist())
 
     def is_noteworthy(self, node: TreeNode) -> bool:
         """Whether anything about a matched node is not as in its partner."""
@@ -159,11 +158,8 @@ class ScoreFacts:
         return agree and compared and all(map(self._facts.is_of_another_form, inputs))
 
 
-def _are_masked(comparison: Comparison) -> Bools:
+def _are_masked(sides: tuple[Statistics, Statistics]) -> Bools:
     """Which rows hold on both sides numbers as large as masks, beside which nothing else counts."""
     with np.errstate(invalid="ignore"):
-        ours, theirs = (
-            np.fmax(*np.abs(statistics.table[:2])) >= LARGEST
-            for statistics in comparison.statistics
-        )
+        ours, theirs = (np.fmax(*np.abs(statistics.table[:2])) >= LARGEST for statistics in sides)
     return np.asarray(ours & theirs)
