@@ -147,7 +147,7 @@ def _outcome(database: ResultDatabase, node: Node, partner: Node) -> Iterator[Ta
     if node.direction != "forward" or None in names:
         return
     query = select(nodes.c.name).where(nodes.c.name.in_(names))
-    with database.engine_at(partner.id).connect() as connection:
+    with database.stored.engine_at(partner.id).connect() as connection:
         known = set(connection.scalars(query))
     if known == set(names):
         yield {"at": str(names[0]), "what": "output", "from": str(names[1])}
@@ -183,7 +183,7 @@ def recorded_as(database: ResultDatabase, step: int, rank: int) -> dict[str, obj
     graph = database.pair(step, rank).problem
     alone = graph is None or not Path(graph.dump_dir or "").name.startswith("rank")
     return {
-        "task": "tensor" if database.meta.get("task") == "tensor" else "statistics",
+        "task": "tensor" if database.stored.meta.get("task") == "tensor" else "statistics",
         "level": graph.level if graph is not None and graph.level else "mix",
         "step": [step],
         "rank": [] if alone else [rank],

@@ -59,7 +59,9 @@ def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> 
     folders = _dump_of(results, pair.problem), _dump_of(results, pair.benchmark)
     pairs: list[MappedPair] = []
     if isinstance(results, ResultDatabase) and pair.problem is not None:
-        pairs = stored_pairs(results.engine_at(pair.problem.id), results.patches, pair.problem.id)
+        pairs = stored_pairs(
+            results.stored.engine_at(pair.problem.id), results.patches, pair.problem.id
+        )
     with TemporaryDirectory() as scratch:
         file = write_pair_table(folders, Path(scratch), form, _options(results), pairs)
         answer = Response(file.read_bytes(), mimetype=_MEDIA[form])
@@ -70,7 +72,7 @@ def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> 
 
 def _options(results: Results) -> BuildOptions:
     """What the build was told that a second comparison needs; mappings are in its pairs."""
-    told = results.options if isinstance(results, ResultDatabase) else {}
+    told = results.stored.options if isinstance(results, ResultDatabase) else {}
     if told.get("data_mapping"):
         raise ConflictError(
             "single values were paired by a data mapping", "run msprobe compare with -dm"

@@ -59,12 +59,14 @@ class OpenDatabase:
     def built(self) -> tuple[MappedPair, ...]:
         """The manual pairs that the file was built with."""
         bare = self.database
-        return bare.manual_pairs if isinstance(bare, ResultDatabase) and self.writable else ()
+        return (
+            bare.stored.manual_pairs if isinstance(bare, ResultDatabase) and self.writable else ()
+        )
 
     @property
     def writable(self) -> bool:
         """Whether manual pairs can lie beside it."""
-        return isinstance(self.database, ResultDatabase) and not self.database.is_split
+        return isinstance(self.database, ResultDatabase) and not self.database.stored.is_split
 
 
 class Library:

@@ -191,7 +191,7 @@ def _extent(database: Results) -> Extent | None:
         return None
     if not database.comparison:
         return None
-    with database.engine.connect() as connection:
+    with database.stored.engine.connect() as connection:
         return extent_of(driver_of(connection), database.summary().summary)
 
 
