@@ -46,7 +46,7 @@ def peak(level: str) -> None:
     import torch
     from torch import nn
 
-    import msprobe_core.torch.recorder  # noqa: F401 - code is no part of a step, in any row
+    import msprobe_core.torch.torch_recording  # noqa: F401 - code is no part of a step, in any row
 
     before, peaks = resident("VmRSS"), []
     layers = [each for _ in range(_LAYERS) for each in (nn.Linear(_WIDTH, _WIDTH), nn.GELU())]

@@ -16,9 +16,11 @@ from typing import Any, get_args
 
 from builder import reasons
 from builder.claim_words import NAMED, WORDS, Language
+from builder.dump.stack_frames import RECORDERS
 from builder.finding_certainty import CERTAINTY_WORDS
 from builder.reasons.phrase_words import PHRASES
 from builder.reasons.reason_words import SENTENCES
+from msprobe_core.format.frameworks import PACKAGES
 from tb_graph_ascend.server import create_app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,6 +38,7 @@ _REASONS_HEAD = "/* Written by `make messages` from builder/reasons, which alone
 _SURE_HEAD = (
     "/* Written by `make messages` from builder/finding_certainty.py, which alone words it. */"
 )
+_PACKAGES_HEAD = "/* Written by `make messages` from msprobe_core/format/frameworks. */"
 _KINDS: tuple[tuple[type[reasons.Fact], str], ...] = (
     (reasons.RuleFact, "rule"),
     (reasons.ValueFact, "value"),
@@ -86,9 +89,14 @@ def claim_texts(language: Language) -> str:
     return f"{module}\n/** Gaps and differences of which the first is named. */\n{named}"
 
 
-def reason_files() -> dict[Path, str]:
-    """The sentences of reasons, what they are put together of, and their kinds, by their files."""
-    files = {SOURCES / "i18n" / "reasonkinds.ts": _kinds()}
+def page_files() -> dict[Path, str]:
+    """What else the page has, by its files: sentences of reasons, what they are put together of,
+    their kinds, and the packages of frameworks.
+    """
+    files = {
+        SOURCES / "i18n" / "reasonkinds.ts": _kinds(),
+        SOURCES / "state" / "frameworkpackages.ts": _packages(),
+    }
     for language in _LANGUAGES:
         files[SOURCES / "i18n" / f"sure.{language}.ts"] = (
             f"{_SURE_HEAD}\n\nexport const sure{language.title()} = "
@@ -131,6 +139,15 @@ def _kinds() -> str:
     )
 
 
+def _packages() -> str:
+    """The packages in whose files a framework speaks, not the model."""
+    names = json.dumps(sorted((*PACKAGES, *RECORDERS)))
+    return (
+        f"{_PACKAGES_HEAD}\n\n/** In whose files a framework or the recorder speaks. */\n"
+        f"export const FRAMEWORK_PACKAGES = {names} as const;\n"
+    )
+
+
 def _page_text(text: str) -> str:
     """A sentence of the table with the placeholders that the page has."""
 
@@ -152,7 +169,7 @@ def _typescript(texts: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     write_messages(WRITTEN)
-    for path, text in reason_files().items():
+    for path, text in page_files().items():
         path.write_text(text, encoding="utf-8")
     for each, file in WORDED.items():
         file.write_text(claim_texts(each), encoding="utf-8")

@@ -18,6 +18,7 @@ BANNED = {"utils", "util", "common", "helper", "helpers", "manager", "const", "c
 LONGEST = 600
 TOO_LONG: dict[str, int] = {}  # to be cut; none of them may grow, and none may join them
 FEWEST_WORDS = 4
+MOST_NAMING = 8  # files that name MindSpore outside of its own packages
 # Python itself gives these names a meaning in each folder.
 GIVEN_NAMES = {"__init__.py", "__main__.py"}
 # What silences a checker or swallows any error, and what has to stand behind it: a reason in words.
@@ -109,6 +110,24 @@ def test_a_file_name_occurs_once_in_a_package(package: str) -> None:
     counts = Counter(path.name for path in files if path.name not in GIVEN_NAMES)
     assert len(counts) > 10
     assert {name for name, count in counts.items() if count > 1} == set()
+
+
+def test_frameworks_are_asked_for_by_their_description() -> None:
+    own = ("msprobe_core/mindspore/", "msprobe/mindspore/", "msprobe/acc_check/mindspore/")
+    sources = [
+        path
+        for folder in (*PACKAGES, "benchmarks", "build_backend")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".ts", ".tsx"} and "node_modules" not in path.parts
+    ]
+    naming = [
+        path.relative_to(ROOT).as_posix()
+        for path in sources
+        if "mindspore" in path.read_text(encoding="utf-8").lower()
+    ]
+    elsewhere = [path for path in naming if not path.startswith(own)]
+    assert "msprobe_core/format/frameworks/mindspore_names.py" in elsewhere
+    assert len(elsewhere) <= MOST_NAMING, elsewhere
 
 
 def test_every_module_says_what_it_is_for() -> None:

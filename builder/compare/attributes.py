@@ -11,8 +11,8 @@ from builder.compare.mask_constants import mask_alike
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from msprobe_core.format import canonical_dtype, is_integer_dtype
+from msprobe_core.format.frameworks import DTYPE_TYPES
 
-_DTYPES = frozenset(("torch.dtype", "mindspore.dtype"))
 # 0.1 + 0.2 is 0.3 to whoever wrote either: a few units in the last of a float64's 16 digits.
 _DIGITS = 1e-12
 NOTHING = Record()  # stands for a value that one side does not have
@@ -39,7 +39,7 @@ def argument_error(ours: Record, theirs: Record) -> float:
         return 0.0 if ours.group_ranks == theirs.group_ranks else np.inf
     if (ours.dtype is None) != (theirs.dtype is None):
         return np.inf
-    if {ours.type, theirs.type} <= _DTYPES:
+    if {ours.type, theirs.type} <= DTYPE_TYPES:
         same = canonical_dtype(str(ours.value)) == canonical_dtype(str(theirs.value))
         return 0.0 if same else np.inf
     if ours.type != theirs.type and "str" in (ours.type, theirs.type):
@@ -100,7 +100,7 @@ def _are_integers(*dtypes: str) -> bool:
 def differing_attributes(p: Record, b: Record, across_frameworks: bool = False) -> list[str]:
     """Which of type, dtype, shape, requires_grad and value differ between two values.
 
-    Across frameworks integers of another width are the same: MindSpore's ids and labels are int32.
+    Across frameworks integers of another width are the same: some make all ids and labels int32.
     """
     if p.dtype is None or b.dtype is None:
         return ["value"] if argument_error(p, b) else []

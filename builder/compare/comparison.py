@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from builder.compare.attributes import NOTHING, differing_attributes
 from builder.compare.columns import Columns, columns_of
-from builder.compare.forgiveness import LetPassBy, Measured, judged, not_judged
+from builder.compare.forgiveness import Judged, LetPassBy, Measured, judged, not_judged
 from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
@@ -31,70 +31,6 @@ from builder.match.nodes import Matching
 from builder.match.value_pairing import SURPLUS, ValuePairs, pair_values
 
 
-@dataclass(slots=True)
-class Comparison:
-    """All that was measured on one matched pair of trees.
-
-    By row of `pairs`: `records` and `statistics` of both sides, `keys`, the measured `error`, its
-    tolerance `limit`, the error as it is `judged` (what `let_pass` names is set to the tolerance),
-    `score`, the `stated` score that people are told, `norm_error`, `is_output`, `distance` (L2, the
-    least that is known; NaN where nothing is), `spacing` of its formats' numbers near zero,
-    `unseen` (the sketches differ where all four statistics agree); `estimates` from sketches, None
-    without any; `tensors`, `unreadable` and `differs` (what differs besides the numbers) where
-    there is something to say; `unwritten` are the rows of memory that nobody had written, `fused`
-    those of values that a compiler kept out of memory, `unread` those of inputs that their call
-    does not read, `incomparable` those that mean another thing in the other framework,
-    `unrecorded` those of tensors of which one run alone has numbers: they have no error. By the
-    problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score` and
-    `node_stated`, the worst stated one of its outputs (NaN = no values).
-    `columns` holds what is known of each side's values in their own order, `forms` what their form
-    numbers mean.
-    """
-
-    mode: Mode
-    matching: Matching
-    pairs: ValuePairs
-    records: tuple[list[Record], list[Record]]
-    statistics: tuple[Statistics, Statistics]
-    keys: list[str]
-    precision: tuple[str, str]
-    depth: Floats
-    error: Floats
-    judged: Floats
-    let_pass: dict[int, LetPassBy]
-    limit: Floats
-    score: Floats
-    stated: Floats
-    norm_error: Floats
-    distance: Floats
-    spacing: Floats
-    is_output: NDArray[np.bool_]
-    node_score: Floats
-    node_input_score: Floats
-    node_stated: Floats
-    differs: dict[int, list[str]]
-    tensors: dict[int, TensorMeasures]
-    unreadable: dict[int, str]
-    forms: Forms
-    columns: tuple[Columns, Columns]
-    estimates: Estimates | None
-    unseen: NDArray[np.bool_]
-    unwritten: list[int]
-    fused: list[int]
-    unread: list[int]
-    incomparable: list[int]
-    unrecorded: list[int]
-
-    def is_surplus(self, row: int) -> bool:
-        """Whether the row's value exists on one side only."""
-        return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
-
-    def surplus_rows(self) -> list[int]:
-        """The rows of values that exist on one side only."""
-        lone = (self.pairs.problem == SURPLUS) | (self.pairs.benchmark == SURPLUS)
-        return list(np.flatnonzero(lone).tolist())
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a comparison takes from the whole run when it looks at a part of it.
@@ -105,6 +41,113 @@ class Setting:
 
     precision: tuple[str, str]
     depth: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RowScores:
+    """How far each row is apart, and what that counts for.
+
+    `error` is what was measured, `limit` its tolerance, `judged` the error as it counts (what
+    `let_pass` names is set to the tolerance), `stated` the score that people are told.
+    """
+
+    error: Floats
+    judged: Floats
+    let_pass: dict[int, LetPassBy]
+    limit: Floats
+    score: Floats
+    stated: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RowDistances:
+    """What else is known of how far each row is apart.
+
+    `norm_error` is that of the norms, `distance` in L2 (the least that is known; NaN where nothing
+    is), `spacing` that of its formats' numbers near zero; `unseen` tells where sketches differ and
+    all four statistics agree.
+    """
+
+    norm_error: Floats
+    distance: Floats
+    spacing: Floats
+    unseen: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementMeasures:
+    """What is known of elements: by row, of tensor files; from sketches, None without any.
+
+    `unreadable` says by row why a file is not read.
+    """
+
+    tensors: dict[int, TensorMeasures]
+    estimates: Estimates | None
+    unreadable: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BlankRows:
+    """The rows that have no error, by the reason.
+
+    `unwritten` are of memory that nobody had written, `fused` of values that a compiler kept out of
+    memory, `unread` of inputs that their call does not read, `incomparable` mean another thing in
+    the other framework; of `unrecorded` tensors one run alone has numbers.
+    """
+
+    unwritten: list[int]
+    fused: list[int]
+    unread: list[int]
+    incomparable: list[int]
+    unrecorded: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeScores:
+    """The worst scores of the problem's nodes in execution order: of outputs, of inputs, as stated.
+
+    NaN where a node has no values.
+    """
+
+    outputs: Floats
+    inputs: Floats
+    stated: Floats
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All that was measured on one matched pair of trees.
+
+    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `is_output`, and in
+    `differs` what differs besides the numbers, where there is something to say. `columns` holds
+    what is known of each side's values in their own order, `forms` what their form numbers mean.
+    """
+
+    mode: Mode
+    matching: Matching
+    setting: Setting
+    pairs: ValuePairs
+    records: tuple[list[Record], list[Record]]
+    statistics: tuple[Statistics, Statistics]
+    keys: list[str]
+    is_output: NDArray[np.bool_]
+    differs: dict[int, list[str]]
+    forms: Forms
+    columns: tuple[Columns, Columns]
+    scores: RowScores
+    distances: RowDistances
+    elements: ElementMeasures
+    blank: BlankRows
+    nodes: NodeScores
+
+    def is_surplus(self, row: int) -> bool:
+        """Whether the row's value exists on one side only."""
+        return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
+
+    def surplus_rows(self) -> list[int]:
+        """The rows of values that exist on one side only."""
+        lone = (self.pairs.problem == SURPLUS) | (self.pairs.benchmark == SURPLUS)
+        return list(np.flatnonzero(lone).tolist())
 
 
 def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Forms) -> Setting:
@@ -162,42 +205,43 @@ def compare(
             error, allowed, measured.distance, measured.norm, is_output, nodes, right, shapes
         )
         counted = judged(known, matching, moved)
-    score = counted.score
-    count = len(matching.problem.in_order)
+    unseen = _unseen(measured, counted.error, allowed.limit)
     return Comparison(
         mode=mode,
         matching=matching,
+        setting=setting,
         pairs=pairs,
         records=(ours, theirs),
         statistics=(left, right),
         keys=_keys(matching, pairs),
-        precision=setting.precision,
-        depth=setting.depth,
-        error=error,
-        judged=counted.error,
-        let_pass=counted.let_pass,
-        limit=allowed.limit,
-        score=score,
-        stated=counted.stated,
-        norm_error=norm_error,
-        distance=measured.distance,
-        spacing=allowed.spacing,
         is_output=is_output,
-        node_score=_worst_by_node(score, nodes, is_output, count),
-        node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        node_stated=_worst_by_node(counted.stated, nodes, is_output, count),
         differs=_differences(pair_forms, blank, matching.across_frameworks),
-        tensors=measured.tensors,
-        unreadable=measured.unreadable,
         forms=forms,
         columns=columns,
-        estimates=measured.estimates,
-        unseen=_unseen(measured, counted.error, allowed.limit),
-        unwritten=unwritten,
-        fused=fused,
-        unread=unread,
-        incomparable=incomparable,
-        unrecorded=_unrecorded(error, (left, right), pair_forms, blank),
+        scores=RowScores(
+            error, counted.error, counted.let_pass, allowed.limit, counted.score, counted.stated
+        ),
+        distances=RowDistances(norm_error, measured.distance, allowed.spacing, unseen),
+        elements=ElementMeasures(measured.tensors, measured.estimates, measured.unreadable),
+        blank=BlankRows(
+            unwritten,
+            fused,
+            unread,
+            incomparable,
+            _unrecorded(error, (left, right), pair_forms, blank),
+        ),
+        nodes=_node_scores(matching, nodes, is_output, counted),
+    )
+
+
+def _node_scores(
+    matching: Matching, nodes: NDArray[np.int64], is_output: NDArray[np.bool_], counted: Judged
+) -> NodeScores:
+    count = len(matching.problem.in_order)
+    return NodeScores(
+        outputs=_worst_by_node(counted.score, nodes, is_output, count),
+        inputs=_worst_by_node(counted.score, nodes, ~is_output, count),
+        stated=_worst_by_node(counted.stated, nodes, is_output, count),
     )
 
 

@@ -47,16 +47,16 @@ def statistics_parts(problem: Statistics, benchmark: Statistics) -> list[dict[Er
 
 def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
     """Of what the error of a row is; None where it is of a dtype or a checksum."""
-    if row in comparison.tensors:
+    if row in comparison.elements.tensors:
         return "elements"
-    (parts,) = statistics_parts(*_sides(comparison, row))
-    if comparison.estimates is not None:
-        parts["sketch"] = float(comparison.estimates.error[row])
+    (parts,) = statistics_parts(*_sides(comparison.statistics, row))
+    if comparison.elements.estimates is not None:
+        parts["sketch"] = float(comparison.elements.estimates.error[row])
     ours, theirs = comparison.records
-    marks = marks_apart(([ours[row]], [theirs[row]]), _sides(comparison, row))
+    marks = marks_apart(([ours[row]], [theirs[row]]), _sides(comparison.statistics, row))
     if marks is not None:
         parts["infinities"] = float(marks[0][0] / marks[1][0])
-    return named_part(parts, float(comparison.error[row]))
+    return named_part(parts, float(comparison.scores.error[row]))
 
 
 def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
@@ -66,7 +66,7 @@ def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
     distance: of marks (bool) that were dumped whole those that differ are counted.
     """
     key, record = comparison.keys[row], comparison.records[0][row]
-    ours, theirs = _sides(comparison, row)
+    ours, theirs = _sides(comparison.statistics, row)
     agree = bool(ours.recorded.any()) and np.array_equal(ours.recorded, theirs.recorded)
     agree &= not (ours.nonfinite.any() or theirs.nonfinite.any())
     if is_integer_dtype(record.dtype or ""):
@@ -76,7 +76,7 @@ def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
         # Of marks the dumper has the largest and the smallest alone.
         note = StatisticsAgree if ours.recorded[2:].any() else ExtremesAgree
         return note(key) if agree else None
-    error = float(comparison.error[row])
+    error = float(comparison.scores.error[row])
     if not math.isfinite(error):
         return None
     differs = ElementsDiffer if agree and ours.recorded.all() else ElementsApart
@@ -85,18 +85,18 @@ def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
 
 def _differing_marks(comparison: Comparison, row: int) -> tuple[int, int] | None:
     """How many elements of a mask differ, and how many there are; None where it was not dumped."""
-    record, measures = comparison.records[0][row], comparison.tensors.get(row)
+    record, measures = comparison.records[0][row], comparison.elements.tensors.get(row)
     if measures is None or canonical_dtype(record.dtype or "") != "bool":
         return None
     size = math.prod(record.shape or ())
     return round((1 - measures.one_thousandth) * size), size
 
 
-def _sides(comparison: Comparison, row: int) -> tuple[Statistics, Statistics]:
+def _sides(sides: tuple[Statistics, Statistics], row: int) -> tuple[Statistics, Statistics]:
     ours, theirs = (
         Statistics(
             side.table[:, row : row + 1], side.recorded[:, row : row + 1], side.size[row:][:1]
         )
-        for side in comparison.statistics
+        for side in sides
     )
     return ours, theirs

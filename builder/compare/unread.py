@@ -13,6 +13,7 @@ from builder.match.nodes import Matching
 from builder.match.tree import Tree
 from builder.match.value_pairing import SURPLUS, ValuePairs
 from builder.operators.table import has
+from msprobe_core.format import framework_named
 
 _ADDED_TO = frozenset(("input.0", "input.input", "input.self"))
 
@@ -39,11 +40,13 @@ def rows_of_another_meaning(
 ) -> list[int]:
     """The gradients that two frameworks' backward entries of a call put out.
 
-    MindSpore's are those of the call's inputs. PyTorch's are what the last node of its graph sent,
-    which for a call of several nodes are gradients of something inside it. Those of inputs stand in
-    the entries of the modules and of the calls before.
+    Some are those of the call's inputs, others what the last node of the graph sent, which for a
+    call of several nodes are gradients of something inside it. Those of inputs stand in the entries
+    of the modules and of the calls before.
     """
-    if not matching.across_frameworks:
+    trees = (matching.problem, matching.benchmark)
+    ours, theirs = (framework_named(tree.dump.framework).gradients for tree in trees)
+    if not matching.across_frameworks or (ours is not None and ours == theirs):
         return []
     backward = [
         node.exec_order

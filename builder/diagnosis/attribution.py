@@ -135,7 +135,7 @@ class Attribution:
         rows = self._facts.divergent(node)
         shown = rows.parameters or rows.inputs or rows.outputs
         comparison = self._facts.comparison
-        if not shown or not all(comparison.unseen[row] for row in shown):
+        if not shown or not all(comparison.distances.unseen[row] for row in shown):
             return []
         said = told_by_elements(comparison, self._facts.worst(shown))
         return [] if said is None else [said]

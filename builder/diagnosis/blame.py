@@ -70,7 +70,7 @@ def walk(
     `flows` are those of both sides where they are known.
     """
     is_saved = comparison.matching.problem.dump.level == "debug"
-    unseen = is_saved or (comparison.estimates is None and not comparison.tensors)
+    unseen = is_saved or (comparison.elements.estimates is None and not comparison.elements.tensors)
     policy: MakePolicy = ByScores if unseen else ByExcess
     walked = Blame(comparison, threshold, flows, policy).walked()
     say_first_nonfinite(comparison, walked.findings)

@@ -179,14 +179,14 @@ class _Walk:
         if node in above(first) or not self.edges.is_fed_alike(node):
             return False
         return all(
-            comparison.error[row]
+            comparison.scores.error[row]
             <= _SAME * (machine_epsilon(facts.paired.ours[row].dtype or "") or 0.0)
             for row in self.edges.tensors_read(node)
         )
 
     def _of_weights(self) -> Iterator[Finding]:
         """Of modules fed alike, weights that differ and move their outputs, however little."""
-        error = self._facts.comparison.error
+        error = self._facts.comparison.scores.error
         for node in self._other_weights:
             made = self.edges.made(node)
             known = [float(error[row]) for row in made if not isnan(error[row])]
@@ -214,7 +214,7 @@ class _Walk:
                 "parameter_differs", node, "problem", node.exec_order, [differs], score, before
             )
         made = self.edges.made(node)
-        known = [r for r in made if not isnan(facts.comparison.score[r])]
+        known = [r for r in made if not isnan(facts.comparison.scores.score[r])]
         said = Introduced(*facts.worst_score(rows.outputs or known or made), before or 0.0)
         return Finding("introduced", node, "problem", node.exec_order, [said], score, before)
 

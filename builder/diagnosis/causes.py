@@ -5,16 +5,13 @@ A wrong kernel shows in every layer, step and rank that calls it; nobody wants t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from builder.dump.stack_frames import is_of_framework
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import Reason
-
-# Frames of the framework itself: every linear layer shares those.
-_FRAMEWORK = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|torch_npu|mindspore)[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,8 @@ def calling_lines(tree: Tree, node: TreeNode) -> tuple[str, str] | None:
         return None
     frames = [" ".join(line.split()) for line in tree.dump.frames[node.stack].splitlines()]
     frames = [frame for frame in frames if frame.startswith("File ")]
-    own = (frame for frame in frames if _FRAMEWORK.search(frame) is None)
+    # Every linear layer shares the frames of the framework itself.
+    own = (frame for frame in frames if not is_of_framework(frame))
     return (frames[0], next(own, frames[0])) if frames else None
 
 

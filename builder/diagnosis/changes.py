@@ -47,7 +47,7 @@ class Changes:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._matching = facts.comparison.matching
-        ours, theirs = facts.comparison.precision
+        ours, theirs = facts.comparison.setting.precision
         self._converts = ours != theirs  # one run converts where the other need not
         calls = [node for node in self._matching.benchmark.in_order if self.is_change(node)]
         self._ahead = calls[::-1]
@@ -55,7 +55,9 @@ class Changes:
         self._gradients: list[Change] = []
         self._named: set[TreeNode] = set()
         comparison = facts.comparison
-        numbers = ~(facts.paired.tensors[0] & facts.paired.tensors[1]) & (comparison.error > 0)
+        numbers = ~(facts.paired.tensors[0] & facts.paired.tensors[1]) & (
+            comparison.scores.error > 0
+        )
         rows = [*comparison.differs, *facts.paired.surplus_arguments]
         nodes = comparison.pairs.node
         self._otherwise = {*nodes[rows].tolist(), *nodes[numbers].tolist()}
@@ -89,7 +91,7 @@ class Changes:
                 row in facts.paired.surplus_arguments
                 or (
                     (None in (facts.paired.ours[row].dtype, facts.paired.theirs[row].dtype))
-                    and comparison.error[row] > 0
+                    and comparison.scores.error[row] > 0
                 )
             )
         ]

@@ -16,7 +16,9 @@ class Choices:
 
     def __init__(self, facts: Facts) -> None:
         self._facts, self._paired, self._comparison = facts, facts.paired, facts.comparison
-        made = (self._comparison.error > 0) & self._comparison.is_output & self._paired.integer
+        made = (
+            (self._comparison.scores.error > 0) & self._comparison.is_output & self._paired.integer
+        )
         self.making_integers = set(self._comparison.pairs.node[made].tolist())
 
     def picked_otherwise(self, node: TreeNode) -> bool:
@@ -25,8 +27,8 @@ class Choices:
             return False
         read = [r for r in self._paired.read(node) if self._paired.ours[r].dtype is not None]
         floating = [row for row in read if not self._paired.is_integer(row)]
-        errors = self._comparison.judged[floating]
-        agree = bool((errors <= self._comparison.limit[floating]).all())
+        errors = self._comparison.scores.judged[floating]
+        agree = bool((errors <= self._comparison.scores.limit[floating]).all())
         ranks = has(node.call, "chooses", "picks") or self.is_selection(node)
         return ranks and bool(floating) and agree
 
@@ -36,7 +38,7 @@ class Choices:
         Which number was picked is evidence of that, and which place alone is none: a wrong place of
         a wrong kernel looks the same.
         """
-        is_output, score = self._comparison.is_output, self._comparison.score
+        is_output, score = self._comparison.is_output, self._comparison.scores.score
         rows = [
             r for r in self._paired.rows(node) if is_output[r] and not self._paired.is_integer(r)
         ]
@@ -66,7 +68,7 @@ class Choices:
         """The rows of integer outputs that differ at all."""
         if node.exec_order not in self.making_integers:
             return []
-        is_output, error = self._comparison.is_output, self._comparison.error
+        is_output, error = self._comparison.is_output, self._comparison.scores.error
         rows = (
             row
             for row in self._paired.rows(node)
@@ -80,15 +82,16 @@ class Choices:
         if forward is None:
             return False
         decided = self._paired.rows(forward)
-        differ = bool((self._comparison.error[decided] > 0).any())
-        agree = bool((self._comparison.score[decided] <= self._facts.threshold).all())
+        differ = bool((self._comparison.scores.error[decided] > 0).any())
+        agree = bool((self._comparison.scores.score[decided] <= self._facts.threshold).all())
         if differ and agree and has(node.call, "gates") and self._are_gated(node, forward):
             return True
         if not self._is_rounded(decided):
             return False
         outputs = self._facts.divergent(node).outputs
         same_size = all(
-            self._comparison.norm_error[r] <= self._comparison.limit[r] for r in outputs
+            self._comparison.distances.norm_error[r] <= self._comparison.scores.limit[r]
+            for r in outputs
         )
         return has(node.call, "picks") and same_size
 
@@ -102,5 +105,7 @@ class Choices:
     def _is_rounded(self, rows: Iterable[int]) -> bool:
         """Whether some floating value differs, and none by more than the tolerance."""
         floating = [row for row in rows if not self._paired.is_integer(row)]
-        errors = self._comparison.judged[floating]
-        return bool((errors > 0).any() and (errors <= self._comparison.limit[floating]).all())
+        errors = self._comparison.scores.judged[floating]
+        return bool(
+            (errors > 0).any() and (errors <= self._comparison.scores.limit[floating]).all()
+        )

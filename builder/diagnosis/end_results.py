@@ -142,7 +142,7 @@ def _differing(comparison: Comparison, ends: EndResults) -> Iterator[EndResult]:
     nodes, in_order = comparison.pairs.node.tolist(), comparison.matching.problem.in_order
     values = comparison.pairs.problem.tolist()
     held = cache(ends.holds)  # a node is asked of for each value that it puts out
-    for row in (comparison.is_output & (comparison.stated > 0)).nonzero()[0].tolist():
+    for row in (comparison.is_output & (comparison.scores.stated > 0)).nonzero()[0].tolist():
         node = in_order[nodes[row]]
         if not held(node) or (node.direction == "backward" and not node.holds_gradients):
             continue
@@ -152,8 +152,8 @@ def _differing(comparison: Comparison, ends: EndResults) -> Iterator[EndResult]:
             name=node.name,
             value=comparison.keys[row],
             role=_role(comparison, node, row),
-            score=float(comparison.stated[row]),
-            error=float(comparison.error[row]),
+            score=float(comparison.scores.stated[row]),
+            error=float(comparison.scores.error[row]),
         )
 
 

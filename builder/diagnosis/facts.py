@@ -44,13 +44,13 @@ class Facts:
         self.paired = PairedRows(comparison)
         nodes = comparison.pairs.node
         with np.errstate(invalid="ignore"):
-            self.is_divergent = comparison.score > threshold
+            self.is_divergent = comparison.scores.score > threshold
         self._divergent: list[bool] = self.is_divergent.tolist()
         surplus = nodes[sorted(self.paired.surplus_arguments)].tolist()
         self.diverging = {*nodes[self.is_divergent].tolist(), *surplus}
         self._classes: dict[int, DivergentRows] = {}
-        self._scores = _numbers(comparison.node_score)
-        self._input_scores = _numbers(comparison.node_input_score)
+        self._scores = _numbers(comparison.nodes.outputs)
+        self._input_scores = _numbers(comparison.nodes.inputs)
         ours, theirs = (statistics.nonfinite for statistics in comparison.statistics)
         self._nonfinite: tuple[list[bool], list[bool]] = (ours.tolist(), theirs.tolist())
         self._making_nonfinite = set(nodes[ours & ~theirs].tolist())
@@ -121,12 +121,12 @@ class Facts:
 
     def worst(self, rows: list[int]) -> int:
         """The row with the highest score."""
-        return max(rows, key=lambda row: float(self.comparison.score[row]))
+        return max(rows, key=lambda row: float(self.comparison.scores.score[row]))
 
     def worst_score(self, rows: list[int]) -> tuple[str, float]:
         """The key and the score of the worst of some rows."""
         row = self.worst(rows)
-        return self.comparison.keys[row], float(self.comparison.score[row])
+        return self.comparison.keys[row], float(self.comparison.scores.score[row])
 
     def argument_reason(self, row: int) -> ArgumentDiffers:
         """A reason that shows both sides of a differing argument."""
@@ -144,9 +144,9 @@ class Facts:
 
     def sees_elements(self, row: int) -> bool:
         """Whether elements were compared, as tensors or by sketches, and not statistics alone."""
-        estimates = self.comparison.estimates
+        estimates = self.comparison.elements.estimates
         by_sketch = estimates is not None and not isnan(estimates.error[row])
-        return by_sketch or row in self.comparison.tensors
+        return by_sketch or row in self.comparison.elements.tensors
 
     def changes_precision(self, node: TreeNode) -> bool:
         """Whether a call computes in another dtype than its partner.
@@ -183,7 +183,7 @@ class Facts:
 
     def _do_formats_tell(self) -> bool:
         """Whether both runs work in one format, and anything is of another."""
-        if self.comparison.precision[0] != self.comparison.precision[1]:
+        if self.comparison.setting.precision[0] != self.comparison.setting.precision[1]:
             return False
         return any("dtype" in what for what in self.comparison.differs.values())
 

@@ -38,7 +38,7 @@ def tokens_apart(comparison: Comparison, row: int) -> NDArray[np.int64]:
     assert known is not None
     errors = known.errors[int(comparison.pairs.problem[row])]
     with np.errstate(invalid="ignore"):
-        return np.flatnonzero(errors > comparison.limit[row])
+        return np.flatnonzero(errors > comparison.scores.limit[row])
 
 
 def shows_at_few_tokens(comparison: Comparison, rows: Sequence[int]) -> bool:
@@ -46,7 +46,7 @@ def shows_at_few_tokens(comparison: Comparison, rows: Sequence[int]) -> bool:
     known = comparison.matching.token_errors
     assert known is not None
     shares = [
-        float(np.mean(errors[~np.isnan(errors)] > comparison.limit[row]))
+        float(np.mean(errors[~np.isnan(errors)] > comparison.scores.limit[row]))
         for row in rows
         if (errors := known.errors.get(int(comparison.pairs.problem[row]))) is not None
     ]
@@ -61,7 +61,7 @@ def _first(comparison: Comparison, finding: Finding) -> BeginsAtToken | None:
     told = [row for row in rows.tolist() if int(pairs.problem[row]) in known.errors]
     if not told:
         return None
-    row = max(told, key=lambda each: (comparison.is_output[each], comparison.score[each]))
+    row = max(told, key=lambda each: (comparison.is_output[each], comparison.scores.score[each]))
     apart = tokens_apart(comparison, row)
     if not len(apart):
         return None

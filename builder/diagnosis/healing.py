@@ -28,7 +28,7 @@ class Healing:
 
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
         self._facts, self._known = facts, facts.known
-        self._stated = facts.comparison.stated
+        self._stated = facts.comparison.scores.stated
         self._partner = facts.comparison.matching.partner
         self._ends, self._theirs = EndResults(flows[0]), EndResults(flows[1])
         self._own = OwnHealing(facts, flows, self._agrees)

@@ -65,7 +65,7 @@ class ModuleEdges:
 
     def tensors_read(self, node: TreeNode) -> list[int]:
         """The rows of the tensors that a node is given and that were compared."""
-        facts, error = self.facts, self.facts.comparison.error
+        facts, error = self.facts, self.facts.comparison.scores.error
         read, keys = facts.paired.read(node), facts.comparison.keys
         return [r for r in read if not isnan(error[r]) and not keys[r].startswith("parameters.")]
 
@@ -108,7 +108,7 @@ class ModuleEdges:
     def _agreeing(self) -> frozenset[int]:
         """The fingerprints of the problem's values that were compared and agree."""
         comparison, numbers = self.facts.comparison, self.flow.prints.numbers
-        known = ~np.isnan(comparison.error) & ~self.facts.is_divergent
+        known = ~np.isnan(comparison.scores.error) & ~self.facts.is_divergent
         values = comparison.pairs.problem[known].tolist()
         return frozenset(numbers[index] for index in values if index != SURPLUS) - {NO_PRINT}
 
@@ -119,7 +119,9 @@ class ModuleEdges:
 
         Where none is known to be fed the same: than all that the pass had.
         """
-        apart: float = max(float(self.facts.comparison.error[r]) for r in self.diverging(shown))
+        apart: float = max(
+            float(self.facts.comparison.scores.error[r]) for r in self.diverging(shown)
+        )
         if begins is None:
             return apart > _GROWN * self._before(shown)
         # Several modules may stand between the edge of one and what shows inside it.
@@ -149,10 +151,10 @@ class ModuleEdges:
         comparison = self.facts.comparison
         found = []
         for node in self.nodes:
-            made = [row for row in self.made(node) if comparison.score[row] > 0]
+            made = [row for row in self.made(node) if comparison.scores.score[row] > 0]
             if node.kind != "module" or not made or not self.is_fed_alike(node):
                 continue
-            jump = max(float(comparison.error[row]) for row in made) / self.noise(node)
+            jump = max(float(comparison.scores.error[row]) for row in made) / self.noise(node)
             if jump > _JUMPED and not self.heals(node):
                 found.append((jump, node))
         return found
@@ -160,7 +162,7 @@ class ModuleEdges:
     def noise(self, node: TreeNode, until: TreeNode | None = None) -> float:
         """How far apart rounding has taken what a module reads and makes, up to a node in it."""
         begin, end = self.flow.begins[node.exec_order], (until or node).exec_order
-        error, is_matched = self.facts.comparison.error, node in self.matching.partner
+        error, is_matched = self.facts.comparison.scores.error, node in self.matching.partner
         read = [float(error[r]) for r in self.tensors_read(node)] if is_matched else []
         return max([*read, self._worst_inside(int(begin), end), self._formats[node.exec_order]])
 
@@ -178,8 +180,8 @@ class ModuleEdges:
         """The largest error of each node's values that do not diverge."""
         comparison, facts = self.facts.comparison, self.facts
         worst: Floats = np.zeros(len(self.matching.problem.in_order))
-        known = ~np.isnan(comparison.error) & ~facts.is_divergent
-        np.maximum.at(worst, comparison.pairs.node[known], comparison.error[known])
+        known = ~np.isnan(comparison.scores.error) & ~facts.is_divergent
+        np.maximum.at(worst, comparison.pairs.node[known], comparison.scores.error[known])
         return worst
 
     @cached_property
@@ -221,7 +223,7 @@ class ModuleEdges:
         return self._healing[node]
 
     def _is_made_up_for(self, node: TreeNode) -> bool:
-        divergent, error = self.facts.divergent, self.facts.comparison.error
+        divergent, error = self.facts.divergent, self.facts.comparison.scores.error
         differing = divergent(node).outputs or divergent(node).inputs or self.made(node)
         apart = self._distance(differing)
         before = self._read_before(node)
@@ -243,7 +245,7 @@ class ModuleEdges:
         """How far apart what a node reads is where it agrees, at least as rounding leaves it."""
         facts = self.facts
         read = [row for row in self.tensors_read(node) if not facts.is_divergent[row]]
-        errors = [float(facts.comparison.error[row]) for row in read]
+        errors = [float(facts.comparison.scores.error[row]) for row in read]
         return max([*errors, self._formats[node.exec_order]])
 
     def _vanishes(self, rows: list[int], apart: float, before: float) -> bool:
@@ -253,12 +255,12 @@ class ModuleEdges:
         nearer, and takes none away. Of elements in another order statistics alone are known, which
         rounding leaves nearer than elements.
         """
-        if not rows or any(isnan(self.facts.comparison.error[row]) for row in rows):
+        if not rows or any(isnan(self.facts.comparison.scores.error[row]) for row in rows):
             return False
         if self._distance(rows) > _HANDED_ON * apart:
             return False
         return all(
-            float(self.facts.comparison.error[row]) <= self._left(row) * before
+            float(self.facts.comparison.scores.error[row]) <= self._left(row) * before
             and not self.facts.is_divergent[row]
             for row in rows
         )
@@ -334,7 +336,7 @@ class ModuleEdges:
     @cached_property
     def _rows_of(self) -> dict[int, int]:
         """The row of each of the problem's values that was compared."""
-        error = self.facts.comparison.error.tolist()
+        error = self.facts.comparison.scores.error.tolist()
         return {
             value: row
             for row, value in enumerate(self.facts.comparison.pairs.problem.tolist())
@@ -362,7 +364,9 @@ class ModuleEdges:
         return any(record.sketch for record in self.matching.problem.dump.values.records)
 
     def _distance(self, rows: list[int]) -> float:
-        return max((float(self.facts.comparison.distance[row]) for row in rows), default=0.0)
+        return max(
+            (float(self.facts.comparison.distances.distance[row]) for row in rows), default=0.0
+        )
 
 
 def _rounding(dtype: str | None) -> float:

@@ -17,6 +17,7 @@ from builder.diagnosis.finding import Finding
 from builder.diagnosis.verdicts import Named
 from builder.dump.forms import OUTPUT_ROLES
 from builder.judge.overflow import is_exempt
+from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
 from builder.reasons import NonfiniteFirst, NonfiniteFollows, NonfiniteMade
 
@@ -76,17 +77,16 @@ def _first_nonfinite(comparison: Comparison) -> _FirstNonfinite | None:
         rows = comparison.is_output & (recorded & holds(ours)).any(axis=0)
         rows &= ~(holds(theirs) if state == "NaN" else ~np.isfinite(theirs)).any(axis=0)
         matched = _of_rows(comparison, np.flatnonzero(rows).tolist(), state)
-        found = _of_unmatched(comparison, state, matched) or matched
+        found = _of_unmatched(comparison.matching, state, matched) or matched
         if found is not None:
             return found
     return None
 
 
 def _of_unmatched(
-    comparison: Comparison, state: str, before: _FirstNonfinite | None
+    matching: Matching, state: str, before: _FirstNonfinite | None
 ) -> _FirstNonfinite | None:
     """The first call that the problem run alone makes and that puts out such a value."""
-    matching = comparison.matching
     values, end = matching.problem.dump.values, len(matching.problem.in_order)
     end = end if before is None else before.node.exec_order
     for node in matching.problem.in_order[:end]:
@@ -103,6 +103,6 @@ def _of_rows(comparison: Comparison, rows: Sequence[int], state: str) -> _FirstN
     in_order = comparison.matching.problem.in_order
     for row in rows:  # in execution order
         node = in_order[int(comparison.pairs.node[row])]
-        if not (is_exempt(node) or node.recomputed or row in comparison.unwritten):
+        if not (is_exempt(node) or node.recomputed or row in comparison.blank.unwritten):
             return _FirstNonfinite(node, comparison.keys[row], state)
     return None

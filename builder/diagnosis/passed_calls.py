@@ -105,7 +105,7 @@ class PassedCalls:
         self, one: tuple[str, object] | None, other: tuple[str, object] | None
     ) -> bool:
         """Whether an argument says where a run computes, or in which of two formats."""
-        ours, theirs = self._facts.comparison.precision
+        ours, theirs = self._facts.comparison.setting.precision
         types = {argument[0] for argument in (one, other) if argument is not None}
         return "torch.device" in types or ("torch.dtype" in types and ours != theirs)
 

@@ -27,6 +27,7 @@ from builder.dump.kernel_files import (
     source_frames,
 )
 from builder.dump.values import Ranges, Record, Values, share_texts
+from msprobe_core.format.frameworks import MINDSPORE
 from msprobe_core.format.regular_file import open_regular, require_regular
 
 _EXPANDED = "Expand"  # the scope of what the compiler has written out, such as x * 0.5
@@ -48,6 +49,7 @@ class KernelDump:
     stacks: dict[str, int] = field(default_factory=dict)
     frames: list[str] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
+    framework: str = MINDSPORE.name
     broken: list[str] = field(default_factory=list)
 
 
@@ -116,7 +118,7 @@ def _measure(kernel: _Kernel) -> None:
             kernel.broken.append(file.path.name)
             shape = _shape_told(file.path)
             if shape is not None:
-                known = Record("mindspore.Tensor", file.dtype, shape, data_name=file.path.name)
+                known = Record(MINDSPORE.tensor_type, file.dtype, shape, data_name=file.path.name)
                 kernel.records[key] = known
             continue
         if array.ndim == 0 and file.dtype in _SCALARS and file.role == "input":
@@ -128,7 +130,7 @@ def _measure(kernel: _Kernel) -> None:
 
 
 def _record(array: NDArray[Any], file: KernelFile) -> Record:
-    record = Record("mindspore.Tensor", file.dtype, tuple(array.shape), data_name=file.path.name)
+    record = Record(MINDSPORE.tensor_type, file.dtype, tuple(array.shape), data_name=file.path.name)
     if array.dtype.kind not in "biuf" or not array.size:
         return record
     with np.errstate(all="ignore"):

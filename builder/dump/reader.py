@@ -228,13 +228,13 @@ def read_dump(path: Path) -> Dump:
 
 
 def _read_graph(path: Path) -> Dump:
-    """The dump of an iteration of MindSpore's static graph."""
+    """The dump of an iteration of a static graph."""
     kernels = read_kernels(path)
     return Dump(
         path=path,
         task="tensor",
         level="L2",
-        framework="mindspore",
+        framework=kernels.framework,
         values=kernels.values,
         ranges=kernels.ranges,
         parents=kernels.parents,

@@ -108,7 +108,7 @@ def _classify(path: Path) -> SourceSet:
 
 
 def _kernel_sources(path: Path) -> SourceSet:
-    """The iterations that MindSpore has dumped of a static graph: each is a step."""
+    """The iterations that a framework has dumped of a static graph itself: each is a step."""
     found = find_iterations(path)
     if not found:
         raise DumpError(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+from msprobe_core.format.frameworks import PACKAGES
 
 _FRAME = re.compile(r'^\s*File "?(.+?)"?, line (\d+), in ([^,\n]+),?\s*(.*)$', re.DOTALL)
-# Where the model is said in the framework's words, not the user's; a model's own package counts.
-_FRAMEWORK = re.compile(
-    r"[\\/](?:site|dist)-packages[\\/](?:torch|torch_npu|mindspore|msprobe|msprobe_core)[\\/]"
-    r"|[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)"
-)
+RECORDERS = ("msprobe", "msprobe_core")
+_STANDARD_LIBRARY = r"[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)"
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3")
 
 
@@ -77,5 +77,27 @@ def _parsed(stack: Sequence[str]) -> list[re.Match[str]]:
 
 
 def _model_match(parsed: Sequence[re.Match[str]]) -> re.Match[str] | None:
-    own = (match for match in parsed if _FRAMEWORK.search(match[1]) is None)
+    others = _others(frozenset(PACKAGES))
+    own = (match for match in parsed if others.search(match[1]) is None)
     return next(own, parsed[0] if parsed else None)
+
+
+@cache
+def _others(packages: frozenset[str]) -> re.Pattern[str]:
+    """Where the model is said in the framework's words; a model's own package is the user's."""
+    return re.compile(f"{_in_packages((*packages, *RECORDERS))}|{_STANDARD_LIBRARY}")
+
+
+def is_of_framework(frame: str) -> bool:
+    """Whether a frame, or the file of one, is of an installed framework itself."""
+    return _frameworks(frozenset(PACKAGES)).search(frame) is not None
+
+
+@cache
+def _frameworks(packages: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(_in_packages(packages))
+
+
+def _in_packages(names: Iterable[str]) -> str:
+    listed = "|".join(sorted(map(re.escape, names)))
+    return rf"[\\/](?:site|dist)-packages[\\/](?:{listed})[\\/]"

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare.comparison import Comparison
+from builder.compare.comparison import Comparison, Setting
 from builder.compare.infinite_marks import marks_apart
 from builder.compare.mask_constants import hold_masks
 from builder.compare.rounding import ROUNDED, underflow
@@ -126,7 +126,7 @@ def evidence_of(paired: PairedRows) -> Evidence:
         extremes = np.concatenate((ours.table[:2], theirs.table[:2]))
     epsilon, unit = _rounding(comparison)
     peak, smallest = _extremes(extremes)
-    noise = SUMMED * unit * norm + underflow(comparison.spacing, theirs.size)
+    noise = SUMMED * unit * norm + underflow(comparison.distances.spacing, theirs.size)
     tensors = np.array(paired.are_tensors, dtype=bool)
     return Evidence(
         paired=paired,
@@ -146,18 +146,18 @@ def evidence_of(paired: PairedRows) -> Evidence:
         # NaN beside infinity or NaN: a sketch leaves other elements out on either side.
         hidden=((masked & ~seen) | lost).tolist(),
         partial=(masked | ours.nonfinite | theirs.nonfinite).tolist(),
-        known=(~np.isnan(comparison.error)).tolist(),
+        known=(~np.isnan(comparison.scores.error)).tolist(),
         differing=set(comparison.pairs.node[(distance > 0) & tensors].tolist()),
-        working=_working(comparison),
+        working=_working(comparison.setting),
     )
 
 
 def _seen(comparison: Comparison) -> tuple[Bools, Bools]:
-    measured = np.zeros(len(comparison.error), dtype=bool)
-    measured[list(comparison.tensors)] = True
-    if comparison.estimates is None:
+    measured = np.zeros(len(comparison.scores.error), dtype=bool)
+    measured[list(comparison.elements.tensors)] = True
+    if comparison.elements.estimates is None:
         return measured.copy(), measured
-    return measured | np.isfinite(comparison.estimates.distance), measured
+    return measured | np.isfinite(comparison.elements.estimates.distance), measured
 
 
 def _norms(comparison: Comparison, larger: Floats, masked: Bools) -> Floats:
@@ -167,7 +167,7 @@ def _norms(comparison: Comparison, larger: Floats, masked: Bools) -> Floats:
     size = comparison.statistics[1].size
     # Integers have no norm recorded.
     norm = np.where(np.isnan(norm) & np.isfinite(peak) & ~masked, peak * np.sqrt(size), norm)
-    if comparison.estimates is None:
+    if comparison.elements.estimates is None:
         return norm
     pairs = comparison.pairs
     sides = zip(comparison.columns, (pairs.problem, pairs.benchmark))
@@ -177,16 +177,16 @@ def _norms(comparison: Comparison, larger: Floats, masked: Bools) -> Floats:
 
 def _distances(paired: PairedRows, norm: Floats, seen: Bools) -> Floats:
     comparison = paired.comparison
-    known = ~np.isnan(comparison.error)
-    distance = np.nan_to_num(comparison.distance, nan=0.0, posinf=inf)
+    known = ~np.isnan(comparison.scores.error)
+    distance = np.nan_to_num(comparison.distances.distance, nan=0.0, posinf=inf)
     ours, theirs = comparison.statistics
     # Statistics alone give a least distance, that of one number exactly; the share by which
     # they differ is a guess of it, of at most both norms (the triangle's inequality).
-    guess = np.fmin(comparison.judged * norm, ours.table[3] + theirs.table[3])
+    guess = np.fmin(comparison.scores.judged * norm, ours.table[3] + theirs.table[3])
     guess = np.where(np.maximum(ours.size, theirs.size) > 1, np.nan_to_num(guess, posinf=0.0), 0)
     distance = np.where(seen, distance, np.fmax(distance, guess))
-    one_sided = (ours.nonfinite != theirs.nonfinite) | ~np.isfinite(comparison.distance)
-    distance[np.isinf(comparison.judged) & one_sided] = inf
+    one_sided = (ours.nonfinite != theirs.nonfinite) | ~np.isfinite(comparison.distances.distance)
+    distance[np.isinf(comparison.scores.judged) & one_sided] = inf
     distance[~known] = 0.0
     shapes = zip(paired.ours, paired.theirs)
     reshaped = np.array([one.shape != other.shape for one, other in shapes], dtype=bool)
@@ -200,18 +200,20 @@ def _rounding(comparison: Comparison) -> tuple[Floats, Floats]:
     Where both runs compute in one format, a value is rounded in its own; else in theirs. A compiler
     that keeps digits leaves out roundings of theirs that eager values have.
     """
-    ours, theirs = comparison.precision
+    ours, theirs = comparison.setting.precision
     matching = comparison.matching
     keeps = matching.problem.dump.keeps_digits or matching.benchmark.dump.keeps_digits
     in_its_own = ours == theirs and not keeps
     held = np.nan_to_num(np.fmin(_epsilons(comparison, 0), _epsilons(comparison, 1)))
-    epsilon = np.where(in_its_own & (held > 0), held, np.maximum(_working(comparison), held))
+    epsilon = np.where(
+        in_its_own & (held > 0), held, np.maximum(_working(comparison.setting), held)
+    )
     coarse = epsilon > _SINGLE
     return epsilon, np.where(coarse, ROUNDED / SUMMED * epsilon + _SINGLE, epsilon)
 
 
-def _working(comparison: Comparison) -> float:
-    return max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
+def _working(setting: Setting) -> float:
+    return max(machine_epsilon(dtype) or 0.0 for dtype in setting.precision)
 
 
 def _epsilons(comparison: Comparison, side: Literal[0, 1]) -> Floats:

@@ -145,8 +145,8 @@ def _pair_facts(comparison: Comparison, row: int) -> PairFacts | None:
         is_output=bool(comparison.is_output[row]),
         problem=_facts(p, matching.problem.dump if tensor else None),
         benchmark=_facts(b, matching.benchmark.dump if tensor else None),
-        error=known_or_none(comparison.error[row]),
-        score=known_or_none(comparison.stated[row]),
+        error=known_or_none(comparison.scores.error[row]),
+        score=known_or_none(comparison.scores.stated[row]),
     )
 
 

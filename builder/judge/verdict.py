@@ -16,6 +16,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
 from builder.compare.told_apart import told_by_elements
 from builder.dump.values import Record
+from builder.match.tree import Tree
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import (
     AttributeDiffers,
@@ -81,7 +82,7 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
     """Apply all rules; returns a judgement for every compared node by its execution order."""
     nodes = comparison.pairs.node.tolist()
     judged = {node: Judgement() for node in dict.fromkeys(nodes)}
-    names = _names(comparison, judged)
+    names = _names(comparison.matching.problem, judged)
     exempt = {node for node, name in names.items() if name in _NO_RULES}
     for row, reason in _row_reasons(comparison):
         if nodes[row] not in exempt:
@@ -96,22 +97,22 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
 
 def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
     """What a reader should know of a value beside the rules: notes, no rule."""
-    for row in np.flatnonzero(comparison.unseen).tolist():
+    for row in np.flatnonzero(comparison.distances.unseen).tolist():
         said = told_by_elements(comparison, row)
         if said is not None:
             yield row, said
-    for row in comparison.unwritten:
+    for row in comparison.blank.unwritten:
         yield row, Unwritten(comparison.keys[row])
-    for row in comparison.fused:
+    for row in comparison.blank.fused:
         yield row, Fused(comparison.keys[row])
-    for row in comparison.unread:
+    for row in comparison.blank.unread:
         yield row, Unread(comparison.keys[row])
-    for row in comparison.incomparable:
+    for row in comparison.blank.incomparable:
         yield row, Incomparable(comparison.keys[row])
 
 
-def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
-    in_order = comparison.matching.problem.in_order
+def _names(problem: Tree, nodes: Iterable[int]) -> dict[int, str]:
+    in_order = problem.in_order
     entries = ((node, in_order[node].entry) for node in nodes)
     return {node: entry.type_name for node, entry in entries if entry is not None}
 
@@ -124,7 +125,7 @@ def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
     if comparison.mode == "md5":
         reasons += _checksums(comparison)
     reasons += _one_sided(comparison)
-    for row, text in comparison.unreadable.items():
+    for row, text in comparison.elements.unreadable.items():
         reasons.append((row, Unreadable(comparison.keys[row], text)))
     return reasons
 
@@ -145,7 +146,7 @@ def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
 def _one_sided(comparison: Comparison) -> list[tuple[int, Reason]]:
     """Values, or all numbers of a value, that one run alone has."""
     reasons: list[tuple[int, Reason]] = []
-    incomparable = set(comparison.incomparable)
+    incomparable = set(comparison.blank.incomparable)
     for row in comparison.surplus_rows():
         if row in incomparable:
             continue
@@ -156,7 +157,7 @@ def _one_sided(comparison: Comparison) -> list[tuple[int, Reason]]:
         else:
             reasons.append((row, Surplus(key, "problem" if is_ours else "benchmark")))
     ours = comparison.statistics[0].recorded
-    for row in comparison.unrecorded:
+    for row in comparison.blank.unrecorded:
         side: Side = "problem" if ours[:, row].any() else "benchmark"
         reasons.append((row, Unrecorded(comparison.keys[row], side)))
     return reasons
@@ -192,10 +193,10 @@ def _apply_input_rules(
 def _apply_norm_rules(
     comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
-    error = comparison.norm_error
+    error = comparison.distances.norm_error
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
-    rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
+    rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.setting.precision)
     for row in np.flatnonzero(_diverging_outputs(comparison) & (error > 10 * rounding)).tolist():
         node = int(comparison.pairs.node[row])
         if node in exempt:
@@ -214,7 +215,7 @@ def _diverging_outputs(comparison: Comparison) -> NDArray[np.bool_]:
     Where terms cancel (the gradient of a bias before a norm is a sum of zero) what is left is
     rounding, and its relative error is any number in two sound runs.
     """
-    return np.asarray(comparison.is_output & (comparison.score > 0))
+    return np.asarray(comparison.is_output & (comparison.scores.score > 0))
 
 
 def _worst_input(comparison: Comparison, error: Floats) -> Floats:
@@ -229,13 +230,13 @@ def _apply_tensor_rules(
 ) -> None:
     thousandth: dict[int, float] = {}
     cosine: dict[int, float] = {}
-    for row, measures in comparison.tensors.items():
+    for row, measures in comparison.elements.tensors.items():
         node = int(comparison.pairs.node[row])
         if not comparison.is_output[row]:
             thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
             cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
     diverges = _diverging_outputs(comparison)
-    for row, measures in comparison.tensors.items():
+    for row, measures in comparison.elements.tensors.items():
         node = int(comparison.pairs.node[row])
         if not diverges[row] or node in exempt:
             continue

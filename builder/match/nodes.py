@@ -25,6 +25,7 @@ from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, 
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.match.unmatched import why_unmatched
 from builder.match.updated_parameters import pairs_by_parameter, same_updates
+from msprobe_core.format import MODULE_PREFIXES
 
 if TYPE_CHECKING:
     from builder.match.sequences.token_matching import TokenErrors
@@ -43,8 +44,8 @@ class MatchRules:
 
     `by_position` pairs modules of other names by the shapes of their parameters and their place,
     the way one model written twice needs it. `weights` says which parameters are one tensor in two
-    programs of one model. `values` pairs single values by their full names, `calls` MindSpore's
-    calls with PyTorch's.
+    programs of one model. `values` pairs single values by their full names, `calls` those
+    of another framework with PyTorch's.
     """
 
     layer_mapping: ModuleMapping | None = None
@@ -392,9 +393,9 @@ def _stands_alone(node: TreeNode) -> bool:
 
 
 def _own_key(node: TreeNode) -> object:
-    owner = node.owner
-    # MindSpore's word for a module.
-    return (f"Module{owner[4:]}" if owner.startswith("Cell.") else owner, node.direction)
+    prefix, dot, rest = node.owner.partition(".")
+    # Frameworks have words of their own for a module.
+    return (f"Module.{rest}" if dot and prefix in MODULE_PREFIXES else node.owner, node.direction)
 
 
 def _own_path(node: TreeNode) -> object:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.match.frameworks.words import MINDSPORE, keys_told, pairing_keys
+from builder.match.frameworks.words import KeyWords, keys_told, pairing_keys, words_of
 from builder.match.nodes import Matching
 from builder.match.rollout_mapping import BETWEEN
 from builder.match.tree import Tree, TreeNode
@@ -115,10 +115,11 @@ def _pair_across(runs: _Runs, node: TreeNode, partner: TreeNode, matching: Match
     (a, b), (c, d) = node.values, partner.values
     theirs = values[1].keys[c:d]
     both = _Runs([], [], [], [])
-    is_mindspore = matching.problem.dump.framework == MINDSPORE
-    recorded = (node if is_mindspore else partner).name
-    told = keys_told(recorded, matching.calls, is_mindspore) if node.kind == "api" else {}
-    keys = pairing_keys(values[0].keys[a:b], theirs, told)
+    dumps = matching.problem.dump, matching.benchmark.dump
+    is_pytorch = words_of(dumps[0]) is None
+    recorded = (partner if is_pytorch else node).name
+    told = keys_told(recorded, matching.calls, is_pytorch) if node.kind == "api" else {}
+    keys = pairing_keys(values[0].keys[a:b], theirs, KeyWords.of(*dumps, told))
     _pair_by_key(both, node.exec_order, keys, theirs, (a, c))
     for p, q in zip(both.problem, both.benchmark):
         record = values[1].records[q] if p == SURPLUS else values[0].records[p]

@@ -325,11 +325,13 @@ class CheckpointRecomputed(FindingFact, frozen=True):
 
 
 class DefaultDiffers(FindingFact, frozen=True):
-    """A default in which two frameworks differ; both as text."""
+    """A default in which two frameworks differ; `value` and `other` are the two as text."""
 
     what: str
-    mindspore: str
-    pytorch: str
+    value: str
+    framework: str
+    other: str
+    other_framework: str
 
 
 class ReplicaDiffers(FindingFact, frozen=True):

@@ -10,10 +10,11 @@ import msgspec
 
 from builder.reasons.fact import NotUnderstood
 from builder.reasons.of_comparisons import ComparisonReason
-from builder.reasons.of_findings import FindingReason, SameOf
+from builder.reasons.of_findings import DefaultDiffers, FindingReason, SameOf
 from builder.reasons.of_ranks import RankReason
 from builder.reasons.of_values import ValueReason
 from msprobe_core.format.bounded import parse_json
+from msprobe_core.format.frameworks import PYTORCH, translated_frameworks
 
 # All reasons of comparisons; type checkers hold every place that decides by one against this list.
 Reason: TypeAlias = NotUnderstood | ValueReason | FindingReason | ComparisonReason
@@ -72,9 +73,22 @@ msgspec.json.Decoder(_Cell)
 
 def _understood(facts: object) -> Reason:
     try:
-        return msgspec.convert({"reason": facts}, _Cell).reason
+        return msgspec.convert({"reason": _as_now(facts)}, _Cell).reason
     except msgspec.ValidationError:
         return NotUnderstood(_encode(facts)[:_MOST_TEXT])
+
+
+def _as_now(facts: object) -> object:
+    """A fact in the form that it has now: earlier, defaults stood by their frameworks' names."""
+    if not isinstance(facts, dict) or facts.get("code") != "default_differs":
+        return facts
+    own = next((each for each in translated_frameworks() if each.name in facts), None)
+    if own is None or not {"what", PYTORCH.name} <= facts.keys():
+        return facts
+    told = DefaultDiffers(
+        facts["what"], facts[own.name], own.display, facts[PYTORCH.name], PYTORCH.display
+    )
+    return msgspec.to_builtins(told)
 
 
 def value_of(reason: Reason | RankReason) -> str | None:

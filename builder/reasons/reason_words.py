@@ -415,8 +415,8 @@ SENTENCES: Mapping[str, Words] = {
         "无法读取、未作比较的数值文件（{count} 个），第一个是 {name}",
     ),
     "default_differs": Words(
-        "{what} is {mindspore} by default in MindSpore and {pytorch} in PyTorch",
-        "{what} 的默认值：MindSpore 为 {mindspore}，PyTorch 为 {pytorch}",
+        "{what} is {value} by default in {framework} and {other} in {other_framework}",
+        "{what} 的默认值：{framework} 为 {value}，{other_framework} 为 {other}",
     ),
     "nonfinite_made": Words(
         "makes {state} in {value} from finite inputs",

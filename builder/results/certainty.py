@@ -9,7 +9,7 @@ from builder.match.shared_calls import ENOUGH_SHARED, share
 from builder.reasons import Reason, TwoImplementations
 
 if TYPE_CHECKING:  # a diagnosis is read without them
-    from builder.results.reading import Results
+    from builder.results.reading import ReadsPairs
     from builder.results.records import Pair, Summary
 
 
@@ -63,13 +63,13 @@ def refusal(pairs: Sequence[Counted], places: int, notes: Iterable[Reason] = ())
     )
 
 
-def names_beginnings(results: Results) -> bool:
+def names_beginnings(results: ReadsPairs) -> bool:
     """Whether the runs of a file share enough for it."""
     summary = results.summary()
     return is_certain(share_of(_compared(summary)), summary.summary)
 
 
-def compared_pairs(results: Results) -> Sequence[Pair]:
+def compared_pairs(results: ReadsPairs) -> Sequence[Pair]:
     """The steps and ranks that both sides have and that were compared."""
     return _compared(results.summary())
 

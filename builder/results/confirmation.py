@@ -12,6 +12,7 @@ from sqlalchemy import select
 from builder.errors import InputError
 from builder.results.database import ResultDatabase
 from builder.results.opening import format_of
+from builder.results.reading import ReadsFlow, ReadsPairs
 from builder.results.records import Finding, FindingPlace, Node
 from builder.results.schema import node as nodes
 
@@ -72,7 +73,7 @@ def opened(path: Path) -> ResultDatabase:
     return ResultDatabase(path)
 
 
-def finding_of(database: ResultDatabase, number: int) -> Finding:
+def finding_of(database: ReadsPairs, number: int) -> Finding:
     """The finding of that place in the list, from 1; raises InputError."""
     findings = database.findings().findings
     if not 1 <= number <= len(findings):
@@ -109,7 +110,7 @@ def _takes_at(database: ResultDatabase, finding: Finding, node: Node) -> Iterato
         yield from _outcome(database, node, partner)
 
 
-def _in_its_place(database: ResultDatabase, node: Node) -> Node | None:
+def _in_its_place(database: ReadsFlow, node: Node) -> Node | None:
     """The call that the benchmark alone makes where the problem run makes this one.
 
     Both feed the same input of the same reader.
@@ -146,7 +147,7 @@ def _outcome(database: ResultDatabase, node: Node, partner: Node) -> Iterator[Ta
     if node.direction != "forward" or None in names:
         return
     query = select(nodes.c.name).where(nodes.c.name.in_(names))
-    with database.engine_at(partner.id).connect() as connection:
+    with database.stored.engine_at(partner.id).connect() as connection:
         known = set(connection.scalars(query))
     if known == set(names):
         yield {"at": str(names[0]), "what": "output", "from": str(names[1])}
@@ -182,7 +183,7 @@ def recorded_as(database: ResultDatabase, step: int, rank: int) -> dict[str, obj
     graph = database.pair(step, rank).problem
     alone = graph is None or not Path(graph.dump_dir or "").name.startswith("rank")
     return {
-        "task": "tensor" if database.meta.get("task") == "tensor" else "statistics",
+        "task": "tensor" if database.stored.meta.get("task") == "tensor" else "statistics",
         "level": graph.level if graph is not None and graph.level else "mix",
         "step": [step],
         "rank": [] if alone else [rank],

@@ -16,7 +16,6 @@ from sqlalchemy import ColumnElement, Engine, Row, select
 
 from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
-from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
 from builder.results.engine import driver_of
 from builder.results.equal_numbers import Carried, carried_weights
@@ -83,71 +82,35 @@ _NODE_COLUMNS = tuple("exec_order" if f == "order" else f for f in _FIELDS if f 
 
 
 class ResultDatabase:
-    """A database of this tool, open for reading by any number of threads."""
+    """A database of this tool, open for reading by any number of threads.
+
+    `stored` is the file without patches: its connections, facts, graphs and volumes.
+    """
 
     def __init__(self, path: Path, patches: Patches | None = None) -> None:
         self.file = path
         self.patches = patches or Patches()
-        self._stored = StoredFile(path)
+        self.stored = StoredFile(path)
 
     def with_patches(self, patches: Patches) -> ResultDatabase:
         """The same open file, seen through other patches; what was read of it is shared."""
         seen = object.__new__(type(self))
-        seen.file, seen.patches, seen._stored = self.file, patches, self._stored
+        seen.file, seen.patches, seen.stored = self.file, patches, self.stored
         return seen
-
-    @property
-    def engine(self) -> Engine:
-        """The connections to the file; what a volume has is seen through `engine_at`."""
-        return self._stored.engine
-
-    def engine_at(self, id_: int) -> Engine:
-        """The connections that see what lies around an id of any table, were it in a volume."""
-        return self._stored.engine_at(id_)
-
-    @property
-    def is_split(self) -> bool:
-        """Whether nodes and values lie in volumes beside the file."""
-        return bool(self._stored.volumes.listed)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._stored.close()
-
-    @property
-    def meta(self) -> dict[str, str]:
-        """The facts about the whole file."""
-        return self._stored.meta
-
-    @property
-    def graphs(self) -> list[Row[Any]]:
-        """All rows of the graph table by step, rank and side."""
-        return self._stored.graphs
-
-    @property
-    def sides(self) -> dict[int, Side]:
-        """The side of each graph."""
-        return self._stored.sides
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the build."""
-        return self._stored.options
-
-    @property
-    def manual_pairs(self) -> tuple[MappedPair, ...]:
-        """The pairs made by hand that the build knew."""
-        return self._stored.manual_pairs
+        self.stored.close()
 
     @property
     def comparison(self) -> bool:
         """Whether the file holds two sides."""
-        return "benchmark" in self.meta
+        return "benchmark" in self.stored.meta
 
     @property
     def threshold(self) -> float:
         """The score above which a value diverges."""
-        return float(self.options.get("threshold", THRESHOLD))
+        return float(self.stored.options.get("threshold", THRESHOLD))
 
     @cached_property
     def _nodes(self) -> NodeSource:
@@ -155,7 +118,7 @@ class ResultDatabase:
 
     def summary(self) -> Summary:
         """The database as a whole, with one record for each step and rank."""
-        return self._stored.summary(self.patches.graphs)
+        return self.stored.summary(self.patches.graphs)
 
     def pair(self, step: int, rank: int) -> PairGraphs:
         """Both graphs of a step and rank with their roots."""
@@ -180,8 +143,8 @@ class ResultDatabase:
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
         wanted = [id_ for id_ in ids if id_ <= LARGEST]
-        by_id = self._found(self.engine, wanted)  # an index has those that it names
-        for engine, part in self._stored.by_volume([i for i in wanted if i not in by_id]):
+        by_id = self._found(self.stored.engine, wanted)  # an index has those that it names
+        for engine, part in self.stored.by_volume([i for i in wanted if i not in by_id]):
             by_id |= self._found(engine, part)
         return [by_id[id_] for id_ in wanted if id_ in by_id]
 
@@ -195,17 +158,17 @@ class ResultDatabase:
 
     def stacks_by_id(self, ids: Iterable[int]) -> dict[int, int]:
         """Numbers of the stacks of calls, by their ids: calls of one stack have one number."""
-        return cells_by_id(self._stored, node.c.stack, ids)
+        return cells_by_id(self.stored, node.c.stack, ids)
 
     def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of nodes alone, by their ids; unknown ones are left out."""
-        return cells_by_id(self._stored, node.c.name, ids)
+        return cells_by_id(self.stored, node.c.name, ids)
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
         parent = self.node(id_)
         page = node.c.parent == id_, node.c.position >= offset, node.c.position < offset + limit
-        nodes = self._select(self.engine_at(id_), *page, order=[node.c.position])
+        nodes = self._select(self.stored.engine_at(id_), *page, order=[node.c.position])
         return Children(id_, parent.children, offset, nodes)
 
     def path(self, id_: int) -> NodePath:
@@ -216,7 +179,7 @@ class ResultDatabase:
         step = step.union_all(select(node.c.id, node.c.parent).where(*above))
         ids = node.c.id.in_(select(step.c.id))
         known = id_ <= LARGEST
-        nodes = self._select(self.engine_at(id_), ids, order=[node.c.id]) if known else []
+        nodes = self._select(self.stored.engine_at(id_), ids, order=[node.c.id]) if known else []
         if not nodes:
             raise UnknownNodeError(f"{self.file.name} has no node {id_}")
         return NodePath(nodes)
@@ -230,12 +193,12 @@ class ResultDatabase:
 
     def details_of(self, ids: Sequence[int]) -> list[NodeDetails]:
         """The same of many nodes at once; unknown ones are left out."""
-        return details_of(self, self._stored, ids)
+        return details_of(self, self.stored, ids)
 
     def values_of(self, ids: Sequence[int]) -> list[list[ValuePair]]:
         """The values alone of nodes and their partners, as details have them."""
         pairs = pairs_of(self, self.nodes_by_id(ids))
-        return values_of(self._stored, pairs, self.patches.values)
+        return values_of(self.stored, pairs, self.patches.values)
 
     def links_of(self, ids: Sequence[int]) -> dict[int, list[CommunicationLink]]:
         """The communication partners of nodes; those without any are left out."""
@@ -243,60 +206,60 @@ class ResultDatabase:
 
     def stack_texts(self, numbers: Mapping[int, int]) -> dict[int, list[str]]:
         """The frames of the stacks of nodes, by the numbers of the stacks."""
-        return stack_texts(self._stored, numbers)
+        return stack_texts(self.stored, numbers)
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first; asked for a window of rows, not for a pair."""
-        return first_outputs(self._stored, ids)
+        return first_outputs(self.stored, ids)
 
     def seen(self, values: Sequence[int]) -> dict[int, FirstOutput]:
         """What values are, by their ids; asked for what one picture shows."""
-        return seen_values(self._stored, values)
+        return seen_values(self.stored, values)
 
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Which of these nodes are calls of which nothing but the name was recorded."""
-        return without_values(self._stored, ids)
+        return without_values(self.stored, ids)
 
     def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
         """The shapes of the parameters that modules have themselves, sorted; none left out."""
-        return parameter_shapes(self._stored, ids)
+        return parameter_shapes(self.stored, ids)
 
     def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
         """What those of these nodes hand on that have no partner, by their ids."""
-        return handed_on(self._stored, ids) if self.comparison else {}
+        return handed_on(self.stored, ids) if self.comparison else {}
 
     def passed(self, consumers: Sequence[int], producers: Sequence[int]) -> Passed | None:
         """The worst value that passed from some nodes to some of the same pair."""
-        return passed_between(consumers, producers, self.engine_at(max(consumers)))
+        return passed_between(consumers, producers, self.stored.engine_at(max(consumers)))
 
     def passed_everywhere(self, id_: int) -> dict[tuple[int, int], tuple[int, Passed]]:
         """What passed from each node to each in the part of the file that holds a node."""
-        return passed_everywhere(self.engine_at(id_)) if self._stored.has_flow else {}
+        return passed_everywhere(self.stored.engine_at(id_)) if self.stored.has_flow else {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
         self.node(id_)
-        if not self._stored.has_flow:
+        if not self.stored.has_flow:
             return NodeFlow([], [])
-        return flow_of(id_, self.engine_at(id_), self.nodes_by_id)
+        return flow_of(id_, self.stored.engine_at(id_), self.nodes_by_id)
 
     def links(self, step: int, rank: int) -> PlacedLinks:
         """All that `flow` says of the nodes of a step and rank, by link."""
         found = PlacedLinks()
-        for side in self.side_nodes(step, rank) if self._stored.has_flow else ():
+        for side in self.side_nodes(step, rank) if self.stored.has_flow else ():
             if len(side):
                 first, last = int(side.id.min()), int(side.id.max())
-                links_into(self.engine_at(last), first, last, found)
+                links_into(self.stored.engine_at(last), first, last, found)
         return found
 
     def across(self, id_: int) -> Across:
         """A node in all steps and ranks that have both its name and what stands above it."""
         path = self.path(id_).path
-        places = find_everywhere(self._stored.everywhere(), path)
+        places = find_everywhere(self.stored.everywhere(), path)
         nodes = {n.id: n for n in self.nodes_by_id(places.values())}
         here = path[-1]
         handed = self.handed_on([n.id for n in nodes.values() if n.match is None])
-        at = {place: nodes.get(places.get(place, -1)) for place in self._stored.pairs}
+        at = {place: nodes.get(places.get(place, -1)) for place in self.stored.pairs}
         cells = [cell_of(place, occurrence, handed) for place, occurrence in at.items()]
         return Across(here.name, here.side, cells)
 
@@ -309,7 +272,7 @@ class ResultDatabase:
         ]
         joined = finding.join(graph, graph.c.id == finding.c.graph)
         query = select(finding, graph.c.step, graph.c.rank).select_from(joined).where(*chosen)
-        with self.engine.connect() as connection:
+        with self.stored.engine.connect() as connection:
             rows = list(connection.execute(query.order_by(finding.c.id)))
         nodes = {n.id: n for n in self.nodes_by_id({row.node for row in rows})}
         findings = [finding_of(row, nodes[row.node]) for row in rows if row.node in nodes]
@@ -324,11 +287,11 @@ class ResultDatabase:
     def place_of(self, id_: int) -> tuple[int, int]:
         """The step and rank of a node."""
         of = self.node(id_).graph
-        return next((graph.step, graph.rank) for graph in self.graphs if graph.id == of)
+        return next((graph.step, graph.rank) for graph in self.stored.graphs if graph.id == of)
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """The folder that a graph was read from; None when it is not known."""
-        folders = {row.id: row.dump_dir for row in self.graphs}
+        folders = {row.id: row.dump_dir for row in self.stored.graphs}
         folder = folders.get(graph_id)
         return text_path(folder) if folder else None
 
@@ -350,38 +313,40 @@ class ResultDatabase:
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
         ids = [graphs.get(side) for side in SIDES]
         at = max(id_ for id_ in ids if id_ is not None)
-        return self._stored.nodes_of.get((step, rank), lambda: read_sides(self.engine_at(at), ids))
+        return self.stored.nodes_of.get(
+            (step, rank), lambda: read_sides(self.stored.engine_at(at), ids)
+        )
 
     def flows(self, step: int, rank: int) -> list[FlowIds]:
         """What fed what on each side of a pair; nothing in files of earlier releases."""
         sides = self.side_nodes(step, rank)
-        if not self._stored.has_flow:
+        if not self.stored.has_flow:
             return [NO_FLOW for _ in sides]
         return read_flows(self._engine_of(sides), sides)
 
     def received(self, step: int, rank: int) -> list[Received]:
         """By which calls a difference came into a step and rank from another rank."""
-        return received(self, self.side_nodes(step, rank)[0])
+        return received(self, self.stored.engine, self.side_nodes(step, rank)[0])
 
     def carried(self, step: int, rank: int) -> tuple[int | None, list[Carried]]:
         """The step before, and which nodes read weights of it that differ."""
         at = max(row.root or 0 for row in self._pair_rows(step, rank))
-        with self.engine_at(at).connect() as connection:
+        with self.stored.engine_at(at).connect() as connection:
             return carried_weights(driver_of(connection), step, rank, self.threshold)
 
     def passages(self, step: int, rank: int) -> list[PassageIds]:
         """What flowed through calls without values; nothing in files of earlier releases."""
         sides = self.side_nodes(step, rank)
-        if not self._stored.has_passages:
+        if not self.stored.has_passages:
             return [NO_PASSAGES for _ in sides]
         return read_passages(self._engine_of(sides), sides)
 
     def _engine_of(self, sides: Sequence[SideNodes]) -> Engine:
         """The connections to the file that holds the nodes of a pair."""
-        return self.engine_at(next((int(side.id.max()) for side in sides if len(side)), 0))
+        return self.stored.engine_at(next((int(side.id.max()) for side in sides if len(side)), 0))
 
     def _pair_rows(self, step: int, rank: int) -> list[Row[Any]]:
-        rows = self._stored.pairs.get((step, rank))
+        rows = self.stored.pairs.get((step, rank))
         if rows is None:
             raise UnknownNodeError(f"{self.file.name} has no step {step} rank {rank}")
         return rows
@@ -397,4 +362,4 @@ class ResultDatabase:
         query = query.where(*where).order_by(*order)
         with engine.connect() as connection:
             rows = connection.execute(query).all()
-        return [node_of(row, self.sides) for row in rows]
+        return [node_of(row, self.stored.sides) for row in rows]

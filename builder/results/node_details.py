@@ -104,7 +104,7 @@ def links_of(results: ResultDatabase, ids: Sequence[int]) -> dict[int, list[Comm
     """The communication partners of nodes as they fared; those without any are left out."""
     columns = communication.c.kind, communication.c.peer_rank, communication.c.peer_node
     query = select(communication.c.node, *columns)
-    with results.engine.connect() as connection:
+    with results.stored.engine.connect() as connection:
         rows = [
             row
             for start in range(0, len(ids), MOST_PARAMETERS)

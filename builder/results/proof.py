@@ -52,7 +52,7 @@ def prove(before: Path, after: Path, number: int) -> Proof:
 def _explained(database: ResultDatabase, finding: int) -> set[str]:
     """Names of the nodes in the finding's own step and rank that are laid to it."""
     query = select(nodes.c.name).where(nodes.c.source == finding, nodes.c.id != finding)
-    with database.engine_at(finding).connect() as connection:
+    with database.stored.engine_at(finding).connect() as connection:
         return set(connection.scalars(query))
 
 
@@ -63,5 +63,5 @@ def _differing(database: ResultDatabase, step: int, rank: int) -> set[str]:
     query = select(nodes.c.name).where(
         nodes.c.graph == graph.id, nodes.c.score > database.threshold
     )
-    with database.engine_at(graph.root.id).connect() as connection:
+    with database.stored.engine_at(graph.root.id).connect() as connection:
         return set(connection.scalars(query))

@@ -27,10 +27,6 @@ class _Opened(Protocol):
     """What is asked of the file."""
 
     @property
-    def engine(self) -> Engine:
-        """The connections to it."""
-
-    @property
     def threshold(self) -> float:
         """The score above which a value diverges."""
 
@@ -38,7 +34,7 @@ class _Opened(Protocol):
         """The nodes with these ids."""
 
 
-def received(file: _Opened, side: SideNodes) -> list[Received]:
+def received(file: _Opened, engine: Engine, side: SideNodes) -> list[Received]:
     """The calls by which a difference came in, in execution order, each with its worst peer."""
     if not len(side):
         return []
@@ -47,7 +43,7 @@ def received(file: _Opened, side: SideNodes) -> list[Received]:
     order = {int(side.id[at]): int(side.order[at]) for at in np.flatnonzero(came).tolist()}
     query = select(communication.c.node, communication.c.peer_rank, communication.c.peer_node)
     first, last = int(side.id.min()), int(side.id.max())
-    with file.engine.connect() as connection:
+    with engine.connect() as connection:
         links = connection.execute(query.where(communication.c.node.between(first, last))).all()
     known = [link for link in links if link.node in order and link.peer_node is not None]
     peers = {node.id: node for node in file.nodes_by_id({link.peer_node for link in known})}

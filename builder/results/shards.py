@@ -84,10 +84,10 @@ def node_shards(results: Results, id_: int) -> NodeShards:
         return NodeShards([])
     partner = [] if own.match is None else results.nodes_by_id([own.match])
     nodes = sorted([own, *partner], key=lambda node: node.side, reverse=True)
-    with results.engine.connect() as connection:
+    with results.stored.engine.connect() as connection:
         if not all(map(partial(_has, connection), (layout, shard))):
             return NodeShards([])
-    with results.engine_at(id_).connect() as connection:
+    with results.stored.engine_at(id_).connect() as connection:
         return NodeShards([joined for node in nodes for joined in _of_node(connection, node)])
 
 
@@ -101,7 +101,7 @@ def holds_shards(results: Results) -> bool:
     """Whether a file knows of any value what its ranks hold of it."""
     if not isinstance(results, ResultDatabase):
         return False
-    with results.engine.connect() as connection:
+    with results.stored.engine.connect() as connection:
         known = [one for one in (layout, shard) if _has(connection, one)]
         return any(connection.execute(select(one).limit(1)).first() for one in known)
 

@@ -50,14 +50,14 @@ def shared_weights(results: Results, step: int, rank: int) -> list[SharedWeight]
     """
     if not isinstance(results, ResultDatabase):
         return []
-    if not inspect(results.engine).has_table(weight.name):
+    if not inspect(results.stored.engine).has_table(weight.name):
         return []  # a file of an earlier release
     place = graph.c.step == step, graph.c.rank == rank, graph.c.side == "problem"
-    with results.engine.connect() as connection:
+    with results.stored.engine.connect() as connection:
         at = connection.execute(select(graph.c.id).where(*place)).scalar()
     if at is None:
         return []
-    with results.engine_at(at).connect() as connection:
+    with results.stored.engine_at(at).connect() as connection:
         rows = connection.execute(select(weight).where(weight.c.graph == at))
         return [_weight(row) for row in rows]
 

@@ -34,7 +34,10 @@ _decode_pairs = msgspec.json.Decoder(list[MappedPair]).decode
 
 
 class StoredFile:
-    """The open file and what is the same through all patches, read once when first asked for."""
+    """The open file and what is the same through all patches, read once when first asked for.
+
+    `engine` connects to the file itself; what a volume has is seen through `engine_at`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.engine = open_engine(path)
@@ -44,7 +47,13 @@ class StoredFile:
         self._lock = Lock()
         self.nodes_of: Cache[list[SideNodes]] = Cache(_MOST_PAIRS)
 
+    @property
+    def is_split(self) -> bool:
+        """Whether nodes and values lie in volumes beside the file."""
+        return bool(self.volumes.listed)
+
     def close(self) -> None:
+        """Let go of the file and its volumes."""
         self.engine.dispose()
         with self._lock:
             for engine in self._opened.values():
@@ -52,6 +61,7 @@ class StoredFile:
             self._opened.clear()
 
     def engine_at(self, id_: int) -> Engine:
+        """The connections that see what lies around an id of any table, were it in a volume."""
         return self._of(self.volumes.of(id_))
 
     def by_volume(self, ids: Iterable[int]) -> Iterator[tuple[Engine, list[int]]]:
@@ -88,12 +98,14 @@ class StoredFile:
 
     @cached_property
     def meta(self) -> dict[str, str]:
+        """The facts about the whole file."""
         with self.engine.connect() as connection:
             rows = connection.execute(select(meta.c.key, meta.c.value))
             return {row.key: row.value for row in rows}
 
     @cached_property
     def graphs(self) -> list[Row[Any]]:
+        """All rows of the graph table by step, rank and side."""
         order = (graph.c.step, graph.c.rank, graph.c.side.desc(), graph.c.id)
         with self.engine.connect() as connection:
             return list(connection.execute(self._graph_query().order_by(*order)))
@@ -115,6 +127,7 @@ class StoredFile:
 
     @cached_property
     def sides(self) -> dict[int, Side]:
+        """The side of each graph."""
         return {row.id: row.side for row in self.graphs}
 
     @cached_property
@@ -152,6 +165,7 @@ class StoredFile:
 
     @cached_property
     def manual_pairs(self) -> tuple[MappedPair, ...]:
+        """The pairs made by hand that the build knew."""
         try:
             return tuple(_decode_pairs(self.meta.get("manual_pairs", "[]")))
         except msgspec.MsgspecError:
@@ -159,4 +173,5 @@ class StoredFile:
 
     @cached_property
     def options(self) -> dict[str, Any]:
+        """The options of the build."""
         return object_of(self.meta.get("options"))

@@ -62,10 +62,10 @@ def node_tokens(results: Results, id_: int) -> NodeTokens:
     results.node(id_)
     if not isinstance(results, ResultDatabase):
         return NodeTokens([], [])
-    tables = inspect(results.engine)
+    tables = inspect(results.stored.engine)
     if not all(tables.has_table(table.name) for table in (token_cell, token_line)):
         return NodeTokens([], [])  # a file of an earlier release
-    with results.engine_at(id_).connect() as connection:
+    with results.stored.engine_at(id_).connect() as connection:
         return _read(connection, id_)
 
 

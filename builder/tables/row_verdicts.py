@@ -95,9 +95,9 @@ class RowVerdicts:
         assert comparison is not None
         self._comparison: Comparison = comparison
         self._threshold = threshold
-        self._score: list[float] = comparison.stated.tolist()
+        self._score: list[float] = comparison.scores.stated.tolist()
         self._is_output: list[bool] = comparison.is_output.tolist()
-        self._input_score: list[float] = comparison.node_input_score.tolist()
+        self._input_score: list[float] = comparison.nodes.inputs.tolist()
         self._reasons = _by_value(result.judgements)
         self._named = _named_calls(result.walked.findings)
         trees = comparison.matching.problem, comparison.matching.benchmark
@@ -202,7 +202,7 @@ class RowVerdicts:
             return [_ATTRIBUTES["value"]] if differ else []
         if score is None or score <= self._threshold or _is_uninitialised(call.problem):
             return []
-        explained = place.row in self._comparison.let_pass
+        explained = place.row in self._comparison.scores.let_pass
         begins = is_named or (before <= self._threshold and not explained)
         if begins and place.row is not None and self._is_output[place.row]:
             return [f"error: The value diverges here (score {score:.2f})."]

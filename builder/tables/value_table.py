@@ -152,7 +152,9 @@ class ValueTable:
             return _NO_MEASURES
         if ours.shape != theirs.shape:
             return _OTHER_SHAPE
-        measures = self._comparison.tensors.get(place.row) if place.row is not None else None
+        measures = (
+            self._comparison.elements.tensors.get(place.row) if place.row is not None else None
+        )
         if measures is None:
             return _NO_MEASURES
         zero = holds_zeros(ours) != holds_zeros(theirs)

@@ -12,6 +12,8 @@ from builder.compare.columns import Columns
 from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
 from builder.compare.statistics import relative_error
+from builder.dump.forms import Forms
+from builder.match.nodes import Matching
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import UnlikeAttributes, UnlikeNames
 
@@ -36,22 +38,22 @@ def pair_evidence(
         return Evidence(differences=tuple(each for each in told if each.count))
     rows = _Rows(comparison, set_aside)
     kinds = rows.kinds()
-    gaps = [*rows.gaps(), *_one_sided_nodes(comparison)]
-    scores = comparison.node_score[~np.isnan(comparison.node_score)]
+    gaps = [*rows.gaps(), *_one_sided_nodes(comparison.matching)]
+    scores = comparison.nodes.outputs[~np.isnan(comparison.nodes.outputs)]
     divergent = Counted("divergent", int((scores > threshold).sum()))
-    infinite = Counted("infinite", int(np.isinf(comparison.error).sum()))
+    infinite = Counted("infinite", int(np.isinf(comparison.scores.error).sum()))
     return Evidence(
         tuple(Counted(name, int(chosen.sum())) for name, chosen in kinds.items() if chosen.any()),
         tuple(gap for gap in gaps if gap.count),
         tuple(each for each in (divergent, infinite, *told) if each.count),
-        int((comparison.score > 0).sum()),
-        len(comparison.let_pass),
+        int((comparison.scores.score > 0).sum()),
+        len(comparison.scores.let_pass),
         _largest(comparison, place),
     )
 
 
 def _largest(comparison: Comparison, place: tuple[int, int]) -> Largest | None:
-    finite = np.where(np.isfinite(comparison.error), comparison.error, -1.0)
+    finite = np.where(np.isfinite(comparison.scores.error), comparison.scores.error, -1.0)
     if not finite.size or finite.max() < 0:
         return None
     # Of equal errors an output's is the one to look at.
@@ -72,23 +74,23 @@ class _Rows:
         self._is_set_aside = np.isin(pairs.problem, list(set_aside))
         ours, theirs = pairs.problem, pairs.benchmark
         self.surplus = (ours == SURPLUS) | (theirs == SURPLUS)
-        self.tensor = _are_tensors(comparison, columns[0], ours) & _are_tensors(
-            comparison, columns[1], theirs
+        self.tensor = _are_tensors(comparison.forms, columns[0], ours) & _are_tensors(
+            comparison.forms, columns[1], theirs
         )
         left, right = comparison.statistics
         self.recorded = (left.recorded, right.recorded)
         self.size = np.fmax(left.size, right.size)
-        self.known = ~np.isnan(comparison.error)
+        self.known = ~np.isnan(comparison.scores.error)
         self.aside = {
-            "unwritten": self._chosen(comparison.unwritten),
-            "fused": self._chosen(comparison.fused),
-            "unread": self._chosen(comparison.unread),
-            "incomparable": self._chosen(comparison.incomparable),
+            "unwritten": self._chosen(comparison.blank.unwritten),
+            "fused": self._chosen(comparison.blank.fused),
+            "unread": self._chosen(comparison.blank.unread),
+            "incomparable": self._chosen(comparison.blank.incomparable),
         }
         self.blank = np.logical_or.reduce(list(self.aside.values()))
 
     def _chosen(self, rows: Iterable[int]) -> Rows:
-        chosen = np.zeros(len(self._comparison.error), dtype=bool)
+        chosen = np.zeros(len(self._comparison.scores.error), dtype=bool)
         chosen[list(rows)] = True
         return chosen
 
@@ -100,7 +102,7 @@ class _Rows:
         left, right = (side.table for side in comparison.statistics)
         # Where largest and smallest are one number, that is every element.
         constant = (left[0] == left[1]) & (right[0] == right[1]) & both[0] & both[1]
-        files = self._chosen(comparison.tensors)
+        files = self._chosen(comparison.elements.tensors)
         conditions = {
             "arguments": ~self.tensor,
             "empty": size == 0,
@@ -139,15 +141,15 @@ class _Rows:
         Beside elements and checksums statistics add nothing. Those that differ where elements are
         equal are of another tensor than the file is.
         """
-        whole = self._chosen(self._comparison.tensors) | self._checksums()
+        whole = self._chosen(self._comparison.elements.tensors) | self._checksums()
         ours, theirs = self.recorded
         seen = self.known & ~self.blank & ~self.surplus & self.tensor
         told = ours.any(axis=0) & theirs.any(axis=0)
         lone = (ours != theirs).any(axis=0) | self._lone_sketches()
         doubtful = {"some_statistics": seen & ~whole & told & lone}
         if whole.any():
-            equal = seen & whole & (self._comparison.error == 0)
-            apart = relative_error(*self._comparison.statistics) > self._comparison.limit
+            equal = seen & whole & (self._comparison.scores.error == 0)
+            apart = relative_error(*self._comparison.statistics) > self._comparison.scores.limit
             doubtful["contradicted"] = equal & apart
         return doubtful
 
@@ -164,7 +166,9 @@ class _Rows:
         if not comparison.matching.across_frameworks:
             return np.ones(len(self.surplus), dtype=bool)
         sides = zip(comparison.columns, (comparison.pairs.problem, comparison.pairs.benchmark))
-        return np.asarray(np.logical_or.reduce([_are_tensors(comparison, *side) for side in sides]))
+        return np.asarray(
+            np.logical_or.reduce([_are_tensors(comparison.forms, *side) for side in sides])
+        )
 
     def _shapes_differ(self) -> Rows:
         ours, theirs = self._comparison.records
@@ -177,7 +181,7 @@ class _Rows:
         return np.array([None not in (p.md5, b.md5) for p, b in pairs], dtype=bool)
 
     def _sketches(self) -> Rows:
-        estimates = self._comparison.estimates
+        estimates = self._comparison.elements.estimates
         if estimates is None:
             return np.zeros(len(self.known), dtype=bool)
         return np.asarray(~np.isnan(estimates.distance))
@@ -185,7 +189,7 @@ class _Rows:
     def _lone_sketches(self) -> Rows:
         """The rows of which one side alone has a sketch, where both runs sketch their tensors."""
         comparison = self._comparison
-        if comparison.estimates is None:
+        if comparison.elements.estimates is None:
             return np.zeros(len(self.known), dtype=bool)
         ours, theirs = comparison.records
         lone = [(p.sketch is None) != (b.sketch is None) for p, b in zip(ours, theirs)]
@@ -200,21 +204,23 @@ class _Rows:
             (p.data_name is not None or b.data_name is not None) and p.shape == b.shape
             for p, b in zip(*comparison.records, strict=True)
         ]
-        measured = self._chosen(comparison.tensors) | self.blank | self.surplus | (self.size == 0)
+        measured = (
+            self._chosen(comparison.elements.tensors) | self.blank | self.surplus | (self.size == 0)
+        )
         return np.asarray(np.array(named, dtype=bool) & ~measured)
 
 
-def _are_tensors(comparison: Comparison, side: Columns, indices: NDArray[np.int64]) -> Rows:
-    tensors = [form.dtype is not None for form in comparison.forms.listed()]
+def _are_tensors(forms: Forms, side: Columns, indices: NDArray[np.int64]) -> Rows:
+    tensors = [form.dtype is not None for form in forms.listed()]
     return np.asarray(np.append(np.array(tensors, dtype=bool)[side.forms], False)[indices])
 
 
-def _one_sided_nodes(comparison: Comparison) -> list[Counted]:
+def _one_sided_nodes(matching: Matching) -> list[Counted]:
     """The matched nodes of which one run alone recorded values."""
-    find = comparison.matching.partner.get
+    find = matching.partner.get
     names = [
         node.name
-        for node in comparison.matching.problem.in_order
+        for node in matching.problem.in_order
         if (partner := find(node)) is not None
         and (node.values[0] == node.values[1]) != (partner.values[0] == partner.values[1])
     ]

@@ -12,7 +12,7 @@ from builder.compare.score import THRESHOLD
 from builder.compare.statistics import Floats
 from builder.diagnosis.blame import Walked
 from builder.diagnosis.finding import Finding, FindingKind
-from builder.match.tree import TreeNode
+from builder.match.tree import Tree, TreeNode
 from builder.ranks.checks.guilt import guilty_ranks, ranks_that_add_nothing
 from builder.ranks.checks.self_check import check_groups, check_sums
 from builder.ranks.joining.parts import RunValues
@@ -45,12 +45,12 @@ _OF_CONFLICTS = (ReplicaDiffers, Misplaced, NotReduced)
 
 def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
     """The walk's findings and those of the checks between ranks, in order."""
-    findings = _with_conflicts(list(walked.findings), comparison, merged)
+    findings = _with_conflicts(list(walked.findings), comparison.matching.problem, merged)
     findings = _with_other_rows(findings, comparison, merged)
     if not findings:
         return replace(walked, findings=findings)
     values = RunValues(merged.problem)
-    findings += _of_other_axes(comparison, values)
+    findings += _of_other_axes(comparison.matching.problem, values)
     findings.sort(key=Finding.sort_key)
     findings = _without_followers(findings)
     findings = _with_one_for_all(findings, comparison)
@@ -62,11 +62,9 @@ def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedM
     return replace(walked, findings=findings)
 
 
-def _with_conflicts(
-    findings: list[Finding], comparison: Comparison, merged: MergedMatch
-) -> list[Finding]:
+def _with_conflicts(findings: list[Finding], problem: Tree, merged: MergedMatch) -> list[Finding]:
     by_node = {finding.node: finding for finding in findings}
-    by_name = comparison.matching.problem.by_name
+    by_name = problem.by_name
     of_parameters = {c.entry for c in merged.resolution.conflicts if c.is_parameter}
     for conflict in merged.resolution.conflicts:
         node = by_name.get(conflict.entry)
@@ -92,7 +90,7 @@ def _with_other_rows(
     Checksums of rows tell other data where cut values have no sketches, in whatever format.
     """
     rows = merged.other_rows
-    node = _first_call(rows.path, comparison) if rows is not None else None
+    node = _first_call(rows.path, comparison.matching.problem) if rows is not None else None
     if rows is None or node is None:
         return findings
     layout = merged.problem.layout
@@ -113,18 +111,18 @@ def _with_other_rows(
     return [fed, *kept]
 
 
-def _first_call(path: str, comparison: Comparison) -> TreeNode | None:
+def _first_call(path: str, problem: Tree) -> TreeNode | None:
     """The first forward call of the module at a path."""
-    for node in comparison.matching.problem.in_order:
+    for node in problem.in_order:
         entry = node.entry if node.kind == "module" and node.direction == "forward" else None
         if entry is not None and without_wrappers(entry.path) == path:
             return node
     return None
 
 
-def _of_other_axes(comparison: Comparison, values: RunValues) -> list[Finding]:
+def _of_other_axes(problem: Tree, values: RunValues) -> list[Finding]:
     """Collectives over another axis than in the other layers."""
-    by_name = comparison.matching.problem.by_name
+    by_name = problem.by_name
     return [
         Finding(
             "communication",
@@ -155,7 +153,7 @@ def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
         if finding.side != "problem" or not finding.node.is_update:
             continue
         rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
-        scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
+        scores = {comparison.keys[row]: float(comparison.scores.score[row]) for row in rows}
         read = [scores.get(key, np.nan) for key in ("input.gradient", "parameters.value")]
         if all(score <= THRESHOLD for score in read) and scores.get("output.value", 0) > THRESHOLD:
             finding.reasons.append(UpdateAlone())
@@ -236,7 +234,7 @@ def _gradient_factors(comparison: Comparison) -> tuple[Floats, float]:
     ]
     ours, theirs = (side.table[3][rows] for side in comparison.statistics)
     usable = (theirs > 0) & np.isfinite(ours)
-    rounding = float(np.median(comparison.limit[rows])) if rows else 0.0
+    rounding = float(np.median(comparison.scores.limit[rows])) if rows else 0.0
     return np.asarray(ours[usable] / theirs[usable]), rounding
 
 
@@ -276,7 +274,7 @@ def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) ->
 
 def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tuple[int, ...]:
     start, stop = np.searchsorted(comparison.pairs.node, _next_to(node))
-    scores = np.nan_to_num(comparison.score[start:stop], nan=-1.0)
+    scores = np.nan_to_num(comparison.scores.score[start:stop], nan=-1.0)
     if not scores.size or scores.max() <= 0:
         return ()
     # What a node reads comes before what it puts out, which is off on all ranks behind a sum.

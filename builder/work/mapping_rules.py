@@ -101,7 +101,7 @@ def _call_mapping(path: Path | None) -> CallRules:
         return {}
     from builder.match.frameworks.call_mapping import read_call_mapping
 
-    return {rule.mindspore: rule for rule in read_call_mapping(path)}
+    return {rule.call: rule for rule in read_call_mapping(path)}
 
 
 def _data_mapping(mapping: Path | Mapping[str, str] | None) -> Mapping[str, str]:

@@ -26,7 +26,7 @@ class BuildOptions:
     same tokens each token with itself.
     `match_by_position` pairs differently named modules of equal parents in their order.
     `data_mapping` pairs single values by their full names, or names the file that does;
-    `api_mapping` names a file that pairs MindSpore's calls with PyTorch's.
+    `api_mapping` names a file that pairs another framework's calls with PyTorch's.
     """
 
     overflow_check: bool = True

@@ -49,11 +49,11 @@ def _agreeing_gradients(comparison: Comparison) -> set[str]:
     order = comparison.matching.problem.in_order
     agreeing: set[str] = set()
     apart: set[str] = set()
-    for row in np.flatnonzero(~np.isnan(comparison.score)).tolist():
+    for row in np.flatnonzero(~np.isnan(comparison.scores.score)).tolist():
         key = comparison.keys[row]
         if key.startswith("parameters_grad."):
             names = names_of(order[comparison.pairs.node[row]].name, key)
-            (agreeing if comparison.score[row] <= THRESHOLD else apart).update(names)
+            (agreeing if comparison.scores.score[row] <= THRESHOLD else apart).update(names)
     return agreeing - apart
 
 

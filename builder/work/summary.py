@@ -9,7 +9,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from builder.claim import Counted
-from builder.compare.comparison import Comparison
+from builder.compare.comparison import Comparison, NodeScores
 from builder.compare.modes import Unlike, mode_of, unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
@@ -46,7 +46,7 @@ from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
 from builder.work.stored_gradients import stored_gradients
-from msprobe_core.format import COMMUNICATION
+from msprobe_core.format import COMMUNICATION, framework_named
 
 
 class Numbered(Protocol):
@@ -87,7 +87,7 @@ def outcome_of(
     nodes = problem.tree.in_order
     rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
     wrong = sorted(n for n in rated if not _is_of_other_kernel(nodes[n], result.judgements[n]))
-    told_otherwise = comparison.precision[0] != comparison.precision[1] or bool(
+    told_otherwise = comparison.setting.precision[0] != comparison.setting.precision[1] or bool(
         result.walked.ties or result.walked.amplified
     )
     first = nodes[wrong[0]].name if wrong else ""
@@ -102,8 +102,8 @@ def outcome_of(
         matched=matched,
         unmatched_problem=len(problem.tree.in_order) - 1 - matched,
         unmatched_benchmark=len(benchmark.tree.in_order) - 1 - matched,
-        compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
-        precision=comparison.precision,
+        compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.scores.score)).sum()),
+        precision=comparison.setting.precision,
         errors=len(wrong),
         first_error=nodes[wrong[0]].name if wrong else None,
         unlike=apart,
@@ -133,7 +133,7 @@ def outcome_of(
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
-        messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison),
+        messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison.nodes),
         evidence=pair_evidence(
             comparison,
             (plan.step, plan.rank),
@@ -193,7 +193,7 @@ def _handed_weights(pair: ComparedPair, problem: Numbered) -> _HandedWeights:
     nodes = [matching.problem.by_name.get(name) for name in _reader_names(sides[0])]
     listed = [node for node in nodes if node is not None]
     at = {node: place for place, node in enumerate(listed)}
-    scores = np.nan_to_num(comparison.node_score).tolist()
+    scores = np.nan_to_num(comparison.nodes.outputs).tolist()
     ours = {node.name: place for node, place in at.items()}
     theirs = {
         other.name: at[node] for node in listed if (other := matching.partner.get(node)) is not None
@@ -214,14 +214,15 @@ def _broken_files(comparison: Comparison) -> tuple[str, ...]:
     """The names of files of values that could not be read, each once."""
     trees = (comparison.matching.problem, comparison.matching.benchmark)
     found = [name for tree in trees for name in tree.dump.broken]
-    told = (text.partition(": ")[0] for text in comparison.unreadable.values())
+    told = (text.partition(": ")[0] for text in comparison.elements.unreadable.values())
     return tuple(dict.fromkeys([*found, *(Path(file).name for file in told)]))
 
 
 def _two_frameworks(matching: Matching) -> TwoFrameworks | None:
     if not matching.across_frameworks:
         return None
-    return TwoFrameworks(matching.problem.dump.framework, matching.benchmark.dump.framework)
+    trees = (matching.problem, matching.benchmark)
+    return TwoFrameworks(*(framework_named(tree.dump.framework).display for tree in trees))
 
 
 def _differs_in_form(judgement: Judgement) -> bool:
@@ -275,11 +276,11 @@ def _messages(side: Numbered) -> tuple[Message, ...]:
 
 
 def _both_messages(
-    problem: Numbered, benchmark: Numbered, comparison: Comparison
+    problem: Numbered, benchmark: Numbered, scores: NodeScores
 ) -> tuple[tuple[Message, ...], ...]:
     """The messages of both runs; those of the problem's say whether they are fed something else."""
     order = {problem.id_of(n): n.exec_order for n in problem.tree.in_order if _communicates(n)}
-    differs = comparison.node_input_score > THRESHOLD
+    differs = scores.inputs > THRESHOLD
     ours = [replace(m, differs=bool(differs[order[m.node]])) for m in _messages(problem)]
     return tuple(ours), _messages(benchmark)
 
@@ -332,9 +333,9 @@ def _gradients_agree(comparison: Comparison, *, is_parallel: bool) -> bool | Non
     Ranks reduce between the two: without what optimizers read, gradients of modules tell nothing.
     """
     order = comparison.matching.problem.in_order
-    held = [comparison.node_score[node.exec_order] for node in order if node.holds_gradients]
+    held = [comparison.nodes.outputs[node.exec_order] for node in order if node.holds_gradients]
     read = [
-        comparison.score[row]
+        comparison.scores.score[row]
         for row, node in enumerate(comparison.pairs.node.tolist())
         if order[node].is_update and comparison.keys[row] == "input.gradient"
     ]

@@ -8,8 +8,9 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare.comparison import Comparison
+from builder.compare.comparison import Comparison, NodeScores
 from builder.judge.acc_check import SCORES
+from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
 from builder.reasons import FuzzyGuess, Reason, encode
 from builder.work.pair import ComparedPair, PairResult
@@ -34,11 +35,11 @@ def judged_columns(
     problem: Placed, benchmark: Placed, comparison: Comparison, result: PairResult, threshold: float
 ) -> tuple[Full, Sparse]:
     """What the problem's nodes have beyond that: scores, verdicts, where a difference began."""
-    depth = comparison.depth.astype(np.int64)
+    depth = comparison.setting.depth.astype(np.int64)
     sparse: Sparse = {"block": depth[_order(problem)].tolist()}
     sparse["verdict"], sparse["reasons"] = _judged(problem, comparison, result)
     sparse["source"] = _sources(problem, benchmark, result)
-    return _score_columns(problem, comparison, result, threshold), sparse
+    return _score_columns(problem, comparison.nodes, result, threshold), sparse
 
 
 def checked_columns(side: Placed, result: PairResult, threshold: float) -> tuple[Full, Sparse]:
@@ -83,17 +84,15 @@ def _place_columns(side: Placed) -> tuple[Full, Sparse]:
     }
 
 
-def _score_columns(
-    side: Placed, comparison: Comparison, result: PairResult, threshold: float
-) -> Full:
+def _score_columns(side: Placed, scores: NodeScores, result: PairResult, threshold: float) -> Full:
     """The scores of the problem's nodes; NaN where there is none.
 
     The nodes at which something begins introduce what their findings say.
     """
     order = _order(side)
     shown = np.array([node.kind != "collection" for node in side.listed], dtype=bool)
-    score = np.where(shown, comparison.node_stated[order], np.nan)
-    before = np.where(shown, comparison.node_input_score[order], np.nan)
+    score = np.where(shown, scores.stated[order], np.nan)
+    before = np.where(shown, scores.inputs[order], np.nan)
     introduced = np.maximum(0.0, score - np.nan_to_num(before))
     for finding in result.walked.findings:
         at = finding.node.index
@@ -160,14 +159,13 @@ def _judged(
         verdicts[index] = judgement.verdict
         if judgement.reasons:
             reasons[index] = encode(judgement.reasons)
-    for node, facts in _guesses(comparison).items():
+    for node, facts in _guesses(comparison.matching).items():
         judged = result.judgements.get(node.exec_order)
         reasons[node.index] = encode([facts, *(judged.reasons if judged is not None else [])])
     return verdicts, reasons
 
 
-def _guesses(comparison: Comparison) -> dict[TreeNode, Reason]:
-    matching = comparison.matching
+def _guesses(matching: Matching) -> dict[TreeNode, Reason]:
     return {
         node: FuzzyGuess(matching.partner[node].name, score)
         for node, score in matching.guess.items()

@@ -64,7 +64,7 @@ def _of_ranks(
     if merged is None or comparison is None or benchmark is None:
         return [], []
     bases = problem.value_base, benchmark.value_base
-    pairs = paired(comparison)
+    pairs = paired(comparison.pairs)
     shards = shard_rows(result, merged, pairs, bases, options.threshold)
     return list(layout_rows(merged, pairs, bases)), list(shards)
 
@@ -112,7 +112,7 @@ def _insert_graphs(
     options: BuildOptions,
 ) -> None:
     pair, comparison = result.pair, result.pair.comparison
-    scores = comparison.node_stated if comparison is not None else _checked_scores(result)
+    scores = comparison.nodes.stated if comparison is not None else _checked_scores(result)
     known = scores[~np.isnan(scores)]
     matched = len(comparison.matching.partner) // 2 - 1 if comparison is not None else 0
     for side in (problem, benchmark):
@@ -129,7 +129,7 @@ def _insert_graphs(
             "framework": dump.framework,
             "level": dump.level,
             "dump_dir": str(dump.path.absolute()),
-            "precision": comparison.precision[0 if ours else 1] if comparison else None,
+            "precision": comparison.setting.precision[0 if ours else 1] if comparison else None,
             "micro_steps": 1 + max(node.micro_step for node in side.listed),
             "status": "ok",
             "nodes": len(side.tree.in_order) - 1,

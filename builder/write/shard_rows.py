@@ -11,9 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from math import isnan
 
-from builder.compare.comparison import Comparison
 from builder.dump.statistic_cells import number_of
-from builder.match.value_pairing import SURPLUS
+from builder.match.value_pairing import SURPLUS, ValuePairs
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.checks.guilt import guilty_ranks
 from builder.ranks.joining.layouts import AXIS_NAMES, Candidate
@@ -52,7 +51,7 @@ def shard_rows(
     assert comparison is not None
     conflicts = _conflicts(merged)
     of_findings = _of_findings(result)
-    differing = set(comparison.pairs.problem[comparison.stated > threshold].tolist())
+    differing = set(comparison.pairs.problem[comparison.scores.stated > threshold].tolist())
     suspect = differing & of_findings
     problem, benchmark = _Side(merged.problem, bases[0]), _Side(merged.benchmark, bases[1])
     for ours in sorted((differing | of_findings | set(conflicts)) - {SURPLUS}):
@@ -67,9 +66,9 @@ def shard_rows(
             yield from benchmark.rows(theirs, ())
 
 
-def paired(comparison: Comparison) -> dict[int, int]:
+def paired(pairs: ValuePairs) -> dict[int, int]:
     """The benchmark's values by the problem's, those without counterpart left out."""
-    rows = zip(comparison.pairs.problem.tolist(), comparison.pairs.benchmark.tolist(), strict=True)
+    rows = zip(pairs.problem.tolist(), pairs.benchmark.tolist(), strict=True)
     return {ours: theirs for ours, theirs in rows if SURPLUS not in (ours, theirs)}
 
 

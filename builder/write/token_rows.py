@@ -42,7 +42,7 @@ def token_line_rows(comparison: Comparison, problem: Placed) -> Iterator[Row]:
         errors = known.errors.get(index)
         if errors is None:
             continue
-        tolerance = np.full(len(errors), comparison.limit[row])
+        tolerance = np.full(len(errors), comparison.scores.limit[row])
         apart = tokens_apart(comparison, row)
         first: tuple[int | None, int | None] = (None, None)
         if len(apart):

@@ -65,12 +65,12 @@ def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tup
     partner = np.full(count, -1, dtype=np.int64)
     error, score = np.full(count, np.nan), np.full(count, np.nan)
     partner[places] = theirs[rows] + benchmark_base
-    error[places], score[places] = comparison.error[rows], comparison.stated[rows]
+    error[places], score[places] = comparison.scores.error[rows], comparison.scores.stated[rows]
     full: Full = {"error": error.tolist(), "score": score.tolist()}
-    if comparison.tensors:
+    if comparison.elements.tensors:
         full |= _tensor_columns(comparison, count)
     let_pass: list[str | None] = [None] * count
-    for row, by in comparison.let_pass.items():
+    for row, by in comparison.scores.let_pass.items():
         if ours[row] != SURPLUS:
             let_pass[int(ours[row])] = by
     return full, {"partner": partner.tolist(), "let_pass": let_pass}
@@ -78,7 +78,7 @@ def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tup
 
 def _tensor_columns(comparison: Comparison, count: int) -> Full:
     table = np.full((len(_MEASURES), count), np.nan)
-    for row, measures in comparison.tensors.items():
+    for row, measures in comparison.elements.tensors.items():
         table[:, comparison.pairs.problem[row]] = _measures(measures)
     return dict(zip(_MEASURES, table.tolist(), strict=True))
 

@@ -84,7 +84,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One of PyTorch and MindSpore; made in the process that runs the calls."""
+    """A framework whose calls can be run; made in the process that runs them."""
 
     warm_up: Call
     """What makes it load its libraries, which it does with its first call."""

@@ -9,26 +9,23 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from builder.dump.json_files import read_json
 from builder.errors import DumpError
 from msprobe_core.format import TENSOR_DIR
-from msprobe_core.format.names import COMMUNICATION, EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format.frameworks import (
+    COMMUNICATION,
+    PYTORCH,
+    TENSOR_TYPES,
+    framework_called,
+    frameworks,
+)
+from msprobe_core.format.names import EntryName, NameSyntaxError, parse_entry
 
 Record = Mapping[str, object]
 _DECODER = msgspec.json.Decoder(dict[str, object])
-TENSORS = ("torch.Tensor", "mindspore.Tensor")
-"""The types that a dump gives its tensors, PyTorch's and MindSpore's."""
-FrameworkName = Literal["pytorch", "mindspore"]
-_FRAMEWORKS: Mapping[object, FrameworkName] = {
-    "pytorch": "pytorch",
-    "pt": "pytorch",
-    "mindspore": "mindspore",
-    "ms": "mindspore",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class Plan:
 
     calls: tuple[Call, ...]
     tensors: Path | None
-    framework: FrameworkName = "pytorch"
+    framework: str = PYTORCH.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +65,17 @@ def read_plan(dump: Path, selection: Selection | None = None) -> Plan:
     """Read dump.json of level L1 or mix; raises DumpError if it is of no framework known here."""
     content = read_json(dump, _DECODER)
     written = content.get("framework")
-    framework = _FRAMEWORKS.get(written) if isinstance(written, str) else None
-    if framework is None:
-        hint = "give a dump.json of PyTorch or MindSpore"
+    framework = framework_called(written)
+    if framework is None or framework.acc_check is None:
+        checked = [each.display for each in frameworks() if each.acc_check is not None]
+        hint = f"give a dump.json of {' or '.join(checked)}"
         raise DumpError(f"{dump}: framework is {written!r}", hint)
     data = content.get("data")
     if not isinstance(data, Mapping):
         raise DumpError(f"{dump}: has no data", "give a dump.json of level L1 or mix")
     calls = tuple(_selected(_calls(data), selection or Selection()))
     tensors = dump.parent / TENSOR_DIR if content.get("dump_data_dir") else None
-    return Plan(calls, tensors, framework)
+    return Plan(calls, tensors, framework.name)
 
 
 def find_call(plan: Plan, name: str) -> Call:
@@ -167,7 +165,7 @@ _FORM_KEYS = ("type", "dtype", "shape", "requires_grad")
 
 def _without_numbers(value: object) -> object:
     if isinstance(value, Mapping):
-        tensor = value.get("type") in TENSORS
+        tensor = value.get("type") in TENSOR_TYPES
         kept = _FORM_KEYS if tensor else tuple(value)
         return {key: _without_numbers(value.get(key)) for key in kept}
     if isinstance(value, list):

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from msprobe.acc_check.plan import TENSORS
 from msprobe_core.format.bounded import parse_literal
+from msprobe_core.format.frameworks import DTYPE_TYPES, TENSOR_TYPES, framework_of_tensors
 
 
 class NotReproducible(Exception):  # noqa: N818 - an outcome: the call becomes a row with its reason
@@ -23,7 +23,7 @@ class NotReproducible(Exception):  # noqa: N818 - an outcome: the call becomes a
 class TensorSpec:
     """What the dump says of a tensor; the statistics are None where it has none.
 
-    `requires_grad` is None where the dump does not say, as those of MindSpore.
+    `requires_grad` is None where dumps of the framework do not say.
     """
 
     dtype: torch.dtype
@@ -45,7 +45,7 @@ def decode(record: object) -> object:
     if not isinstance(record, Mapping):
         return record
     kind = record.get("type")
-    if kind in TENSORS or (kind is None and "dtype" in record and "shape" in record):
+    if kind in TENSOR_TYPES or (kind is None and "dtype" in record and "shape" in record):
         return _tensor(record)
     if isinstance(kind, str) and "value" in record:
         return _scalar(kind, record["value"])
@@ -72,7 +72,9 @@ def _tensor(record: Mapping[str, object]) -> TensorSpec:
 
 def _requires_grad(record: Mapping[str, object]) -> bool | None:
     said = record.get("requires_grad")
-    return None if said is None and record.get("type") == TENSORS[1] else bool(said)
+    framework = framework_of_tensors(record.get("type"))
+    is_told = framework is None or framework.tells_requires_grad
+    return None if said is None and not is_told else bool(said)
 
 
 def _number(value: object) -> float | None:
@@ -89,7 +91,7 @@ def _count(value: object) -> int:
 
 
 def _dtype(name: object) -> torch.dtype:
-    # MindSpore's are those of PyTorch in other letters: Float32, BFloat16, Bool.
+    # Other frameworks' are those of PyTorch, some in other letters: Float32, BFloat16, Bool.
     dtype = getattr(torch, str(name).rpartition(".")[2].lower(), None)
     if not isinstance(dtype, torch.dtype):
         raise NotReproducible(f"this torch has no format {name}")
@@ -125,8 +127,7 @@ _SCALARS: dict[str, Callable[[Any], object]] = {
     "slice": lambda value: slice(*_integers(value)),
     "ellipsis": lambda _: ...,
     "torch.Size": lambda value: torch.Size([size or 0 for size in _integers(value)]),
-    "torch.dtype": _dtype,
-    "mindspore.dtype": _dtype,
+    **dict.fromkeys(DTYPE_TYPES, _dtype),
     "torch.device": lambda value: torch.device(str(value)),
     "torch.memory_format": _memory_format,
 }

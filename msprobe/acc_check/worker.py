@@ -7,12 +7,14 @@ import warnings
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from builder.errors import InputError
-from msprobe.acc_check.plan import Call, FrameworkName
+from msprobe.acc_check.plan import Call
 from msprobe.acc_check.rows import BLANK, CallRow
 from msprobe.acc_check.standards import Standard
+from msprobe_core.format.frameworks import PYTORCH, framework_named
 
 if TYPE_CHECKING:
     from msprobe.acc_check.framework import Framework, Pair
@@ -30,7 +32,7 @@ class Setup:
     tensors: Path | None = None
     error_data: Path | None = None
     jit_compile: bool = False
-    framework: FrameworkName = "pytorch"
+    framework: str = PYTORCH.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +102,17 @@ def _bench(number: int, setup: Setup) -> _Bench:
     return replace(drawn, source=Source(setup.tensors, setup.seed))
 
 
-def _load(name: FrameworkName) -> Framework:
-    if name == "mindspore":
-        from msprobe.acc_check.mindspore.mindspore_framework import MINDSPORE
+def _load(name: str) -> Framework:
+    from msprobe.acc_check.framework import Framework
 
-        return MINDSPORE
-    from msprobe.acc_check.pytorch import PYTORCH
-
-    return PYTORCH
+    place = framework_named(name).acc_check
+    framework = None if place is None else resolve_name(place)
+    if not isinstance(framework, Framework):
+        raise InputError(
+            f"{name}: {place} is no msprobe.acc_check.framework.Framework",
+            "name one in acc_check of the framework's description",
+        )
+    return framework
 
 
 def _missing(error: ImportError) -> InputError:

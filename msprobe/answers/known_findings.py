@@ -12,7 +12,7 @@ from builder.dump.stack_frames import source_lines
 from builder.reasons import Heals, sentence
 from builder.results.finding_facts import FindingFacts, certainty_facts
 from builder.results.opening import format_of
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes, Results
 from builder.results.records import Finding
 from tb_graph_ascend.logdirs import ResultFile
 from tb_graph_ascend.view.answer import answer
@@ -51,7 +51,7 @@ def known_of(file: ResultFile, results: Results) -> Known:
 
 
 def _of_page(
-    results: Results, number: int, finding: Finding, stack: Sequence[str]
+    results: ReadsNodes, number: int, finding: Finding, stack: Sequence[str]
 ) -> ListedFinding:
     node, lines = finding.node, source_lines(stack)
     return ListedFinding(
@@ -83,7 +83,7 @@ def _of_page(
     )
 
 
-def module_around(results: Results, node: int) -> str | None:
+def module_around(results: ReadsNodes, node: int) -> str | None:
     """The innermost module around a node; None at the top level."""
     above = results.path(node).path[:-1]
     return next((one.name for one in reversed(above) if one.kind == "module"), None)

@@ -10,7 +10,7 @@ import msgspec
 from builder.dump.stack_frames import SourceLine, source_lines
 from builder.reasons import sentence
 from builder.results.followers.told_way import told_way
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes, ReadsPairs
 from builder.results.records import FlowLink, Node, Stacks
 from builder.results.trace import Hop, Trace
 from msprobe.answers.arguments import OfNode
@@ -107,7 +107,7 @@ def explain_node(folder: ResultFolder, asked: OfNode) -> ExplainedNode:
     )
 
 
-def _end(results: Results, way: Trace) -> str:
+def _end(results: ReadsPairs, way: Trace) -> str:
     return way_end(way) if results.comparison else "one run was drawn alone: nothing can differ"
 
 
@@ -120,7 +120,7 @@ def node_neighbours(folder: ResultFolder, asked: OfNode) -> Neighbours:
     return Neighbours(file.shown, node.name, node.id, makers + readers)
 
 
-def _facts(results: Results, node: Node, partner: Node | None, way: Trace) -> NodeFacts:
+def _facts(results: ReadsNodes, node: Node, partner: Node | None, way: Trace) -> NodeFacts:
     return NodeFacts(
         node=node.name,
         node_id=node.id,

@@ -16,6 +16,11 @@ from msprobe.cli.dump_flags import add_naming, add_sides, add_tensor_log, add_wo
 from msprobe.cli.outcome import Exit, exit_of
 from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
+from msprobe_core.format.frameworks import (
+    PYTORCH,
+    framework_of_static_graphs,
+    translated_frameworks,
+)
 
 if TYPE_CHECKING:
     from builder import BuildOptions
@@ -27,10 +32,12 @@ NAMES_ONLY = Path()  # -cm or -am without a file
 _BACKENDS = ("fsdp", "megatron")
 _FOREIGN_MODES = ("offline_data", "torchair", "offline_model", "atb")
 _SIDES = ("npu_path", "bench_path")  # of compare.json
+_STATIC_GRAPHS = framework_of_static_graphs().display
+_TRANSLATED = " or ".join(framework.display for framework in translated_frameworks())
 # What mindstudio-probe has for dumps that only an NPU writes.
 _FOREIGN_FLAGS = {
-    "rank": "--rank chooses kernels of MindSpore",
-    "step": "--step chooses kernels of MindSpore",
+    "rank": f"--rank chooses kernels of {_STATIC_GRAPHS}",
+    "step": f"--step chooses kernels of {_STATIC_GRAPHS}",
     "fusion_rule_file": "-fr belongs to fused NPU graphs",
     "quant_fusion_rule_file": "-qfr belongs to fused NPU graphs",
     "close_fusion_rule_file": "-cfr belongs to fused NPU graphs",
@@ -92,7 +99,8 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=NAMES_ONLY,
         metavar="YAML",
-        help="which calls of MindSpore are which of PyTorch, where names do not tell",
+        help=f"which calls of {_TRANSLATED} are which of {PYTORCH.display}, where names "
+        "do not tell",
     )
     parser.add_argument(
         "-dm", "--data_mapping", type=Path, metavar="YAML", help="pair single values by full name"

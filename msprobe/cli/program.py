@@ -41,6 +41,7 @@ from msprobe.cli import (
     unit,
 )
 from msprobe.cli.outcome import Exit
+from msprobe_core.format.frameworks import frameworks
 from msprobe_core.format.mendable_error import MendableError
 
 COMMANDS = (
@@ -108,7 +109,8 @@ def _without_framework(arguments: Sequence[str]) -> Sequence[str]:
     # Until 2025 the framework came before the command: msprobe -f pytorch run_ut …
     # The dump says which it is.
     former = len(arguments) > 1 and arguments[0] in ("-f", "--framework")
-    return arguments[2:] if former and arguments[1] in ("pytorch", "mindspore") else arguments
+    known = [framework.name for framework in frameworks()]
+    return arguments[2:] if former and arguments[1] in known else arguments
 
 
 def _tolerate_any_path() -> None:

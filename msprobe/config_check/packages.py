@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import metadata
 
 from msprobe.config_check.sheet import Sheet
+from msprobe_core.format.frameworks import frameworks
 
 HEADER = ("package", "bench version", "cmp version", "level")
 COMPARED = (
@@ -17,9 +18,7 @@ COMPARED = (
     "numpy",
     "datasets",
     "peft",
-    "mindspore",
-    "torch",
-    "torch-npu",
+    *sorted(name for framework in frameworks() for name in framework.distributions),
     "accelerate",
     "flash-attn",
     "transformer-engine",

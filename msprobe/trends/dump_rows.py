@@ -16,7 +16,8 @@ from builder.dump.sources import Source, find_sources
 from builder.dump.values import Record
 from msprobe.errors import CheckError
 from msprobe.trends.trend_db import LAYER, Row, Tags
-from msprobe_core.format.names import MODULE_PREFIXES, EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format.frameworks import MODULE_PREFIXES
+from msprobe_core.format.names import EntryName, NameSyntaxError, parse_entry
 
 STATISTICS = ("norm", "max", "min", "mean")
 _FIELDS = ("Norm", "Max", "Min", "Mean")

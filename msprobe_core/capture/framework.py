@@ -22,6 +22,8 @@ class ValueBook(Records, Protocol):
 
     abnormal: bool
     side: Literal["input", "output"] | None
+    slices: tuple[Slice, ...]
+    """The parts of tensors that are recorded in place of the whole, none for all."""
 
     @property
     def has_pending(self) -> bool:

@@ -10,7 +10,9 @@ from msprobe_core.config.model import Config
 from msprobe_core.config.schema import EXCEPTION_DUMP
 from msprobe_core.errors import ConfigError
 from msprobe_core.format import NameSyntaxError, parse_entry
+from msprobe_core.format.frameworks import framework_of_static_graphs
 
+_STATIC_GRAPHS = framework_of_static_graphs().display
 Conflict = tuple[str, str]
 """What is wrong, and what to do."""
 _TASKS_ELSEWHERE = {
@@ -30,7 +32,7 @@ def refuse_unsupported(place: str, raw: dict[str, Any], of_kernels: bool = False
         why, instead = _TASKS_ELSEWHERE[task]
         raise ConfigError(f"{place}: task is {task!r}; {why}", instead)
     if task == EXCEPTION_DUMP and not (of_kernels and level == "L2"):
-        why = "it is for level L2" if of_kernels else "it exists for MindSpore only"
+        why = "it is for level L2" if of_kernels else f"it exists for {_STATIC_GRAPHS} only"
         raise ConfigError(f"{place}: task is {task!r}; {why}", "choose overflow_check")
 
 
@@ -81,7 +83,8 @@ def _name_lists(config: Config, of_kernels: bool) -> Conflict | None:
         for name in getattr(config, key):
             if name.startswith("name-regex(") and not (of_kernels and config.level == "L2"):
                 return (
-                    f"{key} has {name!r}; expressions exist for MindSpore static graphs only",
+                    f"{key} has {name!r}; expressions exist for {_STATIC_GRAPHS} "
+                    "static graphs only",
                     "write a part of the name, such as 'relu'",
                 )
     return None
@@ -117,11 +120,13 @@ def _format_of_files(config: Config, of_kernels: bool) -> Conflict | None:
         return None
     if of_kernels:
         return (
-            f"file_format is {config.file_format!r} at level {config.level}; MindSpore writes .npy",
+            f"file_format is {config.file_format!r} at level {config.level}; {_STATIC_GRAPHS} "
+            "writes .npy",
             "remove it",
         )
     return (
-        f"file_format is {config.file_format!r}; it belongs to MindSpore's kernel dumps (level L2)",
+        f"file_format is {config.file_format!r}; it belongs to {_STATIC_GRAPHS}'s kernel dumps "
+        "(level L2)",
         "remove it: tensors are saved as .pt",
     )
 

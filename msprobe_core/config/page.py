@@ -18,6 +18,7 @@ from msprobe_core.config.schema import (
     Field,
     Kind,
 )
+from msprobe_core.format.frameworks import framework_of_static_graphs
 
 _KINDS: dict[Kind, str] = {
     "choice": "text",
@@ -99,7 +100,7 @@ Each object in `take`:
 
 _ELSEWHERE = """
 ## Not here
-* The task `exception_dump` is for MindSpore's static graph only.
+* The task `exception_dump` is for {static_graphs}'s static graph only.
 * The tasks `acc_check`, `free_benchmark` and `nan_analyze` belong to other tools.
 """
 
@@ -122,7 +123,7 @@ def configuration_page() -> str:
             *_table(GRAFT_FIELDS, with_sections=False),
             _TAKE,
             *_table(TAKE_FIELDS, with_sections=False),
-            _ELSEWHERE,
+            _ELSEWHERE.format(static_graphs=framework_of_static_graphs().display),
             ignored,
         )
     )

@@ -8,10 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from msprobe_core.format.frameworks import framework_of_static_graphs
+
 Kind = Literal["choice", "choices", "bool", "int", "path", "text", "names", "numbers", "slices"]
 
 COMMON = ""
 EXCEPTION_DUMP = "exception_dump"
+_STATIC_GRAPHS = framework_of_static_graphs()
 VALUE_TASKS = ("statistics", "tensor", "structure", "overflow_check")
 
 
@@ -57,8 +60,8 @@ FIELDS = (
         '"L1"',
         "`L0` records modules, `L1` API calls, `mix` both. `debug` records only what is given to "
         "`debugger.save`, into debug.json. `L2` records what `list` names as `mix` does, and "
-        "below each call [the kernels that it runs](formats.md#the-dump), in MindSpore [those of "
-        "a static graph](howto/mindspore.md).",
+        "below each call [the kernels that it runs](formats.md#the-dump), in "
+        f"{_STATIC_GRAPHS.display} [those of a static graph](howto/{_STATIC_GRAPHS.name}.md).",
         choices=("L0", "L1", "mix", "debug", "L2"),
     ),
     Field(
@@ -157,8 +160,8 @@ FIELDS = (
         "names",
         "[]",
         "Full names or parts of names: only entries whose name contains one of them; at level mix "
-        "a module that matches brings everything that runs inside it. In MindSpore at level "
-        "L2 kernels by name, by kind, or as `name-regex(…)`.",
+        f"a module that matches brings everything that runs inside it. In {_STATIC_GRAPHS.display} "
+        "at level L2 kernels by name, by kind, or as `name-regex(…)`.",
         sections=VALUE_TASKS,
     ),
     Field(
@@ -223,7 +226,8 @@ FIELDS = (
         "file_format",
         "choice",
         "not set",
-        "Format of kernel dumps at level L2; MindSpore writes npy, and nothing else is taken.",
+        f"Format of kernel dumps at level L2; {_STATIC_GRAPHS.display} writes npy, and nothing "
+        "else is taken.",
         choices=("npy", "bin"),
         sections=("tensor",),
     ),

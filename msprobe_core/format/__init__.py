@@ -10,6 +10,7 @@ from msprobe_core.format.dtypes import (
     machine_epsilon,
     spacing_near_zero,
 )
+from msprobe_core.format.frameworks import COMMUNICATION, MODULE_PREFIXES, framework_named
 from msprobe_core.format.groups import group_id
 from msprobe_core.format.layout import (
     CONSTRUCT_FILE,
@@ -25,8 +26,6 @@ from msprobe_core.format.layout import (
     values_file,
 )
 from msprobe_core.format.names import (
-    API_PREFIXES,
-    COMMUNICATION,
     Direction,
     EntryName,
     NameSyntaxError,
@@ -47,7 +46,6 @@ from msprobe_core.format.sketch_definition import (
 )
 
 __all__ = [
-    "API_PREFIXES",
     "COMMUNICATION",
     "CONSTRUCT_FILE",
     "DEBUG_FILE",
@@ -55,6 +53,7 @@ __all__ = [
     "ERROR_LOG",
     "FLOW_FILE",
     "LARGEST",
+    "MODULE_PREFIXES",
     "PROJECTIONS",
     "ROW_NUMBERS",
     "ROW_PROJECTIONS",
@@ -67,6 +66,7 @@ __all__ = [
     "RankDir",
     "api_entry",
     "canonical_dtype",
+    "framework_named",
     "group_id",
     "is_half_format",
     "is_integer_dtype",

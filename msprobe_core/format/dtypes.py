@@ -1,4 +1,4 @@
-"""Dtype names of PyTorch and MindSpore brought to one spelling, and their machine epsilon.
+"""Dtype names of all frameworks brought to one spelling, and their machine epsilon.
 
 Epsilons are 2^-mantissa bits, as IEEE 754 and the OCP 8-bit specification define the formats.
 """
@@ -37,7 +37,7 @@ _SPACING = {"float16": 2.0**-24, "complex32": 2.0**-24, "bfloat16": 2.0**-133}
 
 @lru_cache(maxsize=256)  # asked for each value of a dump, of which all have one of a few
 def canonical_dtype(name: str) -> str:
-    """One spelling per dtype: `torch.float32`, `Float32` and `mindspore.float32` give `float32`."""
+    """One spelling per dtype: `torch.float32`, `Float32` and `float` give `float32`."""
     short = name.rpartition(".")[2].lower()
     return _ALIASES.get(short, short)
 
@@ -68,6 +68,6 @@ def spacing_near_zero(name: str) -> float:
 
 @cache
 def is_integer_dtype(dtype: str) -> bool:
-    """Whether a dtype of either framework holds integers or booleans."""
+    """Whether a dtype of any framework holds integers or booleans."""
     name = canonical_dtype(dtype)
     return "int" in name or name == "bool"

@@ -2,6 +2,7 @@
 
 MendableError           what and where, and in `hint` the next step
 ├── BuilderError            builder/errors.py: dumps, mappings, result files
+├── FrameworkError          msprobe_core/format/frameworks: another package's description
 ├── CheckError              msprobe/errors.py: configurations, checkpoints, saved values
 ├── CommandError            msprobe/errors.py: flags that do not go together
 └── AnswerError             msprobe/errors.py: questions of programs (`mcp`, `ask`)

@@ -8,28 +8,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from msprobe_core.format.frameworks import MODULE_PREFIXES
+
 Direction = Literal["forward", "backward"]
 EntryKind = Literal["module", "api", "parameters_grad"]
 
-MODULE_PREFIXES = ("Module", "Cell")
-API_PREFIXES = (
-    "Tensor",
-    "Torch",
-    "Functional",
-    "VF",
-    "Aten",
-    "Distributed",
-    "NPU",
-    "MindSpeed",
-    "Triton",
-    "Mint",
-    "MintFunctional",
-    "MintDistributed",
-    "Primitive",
-    "Jit",
-)
-COMMUNICATION = frozenset(("Distributed", "MintDistributed"))
-"""The prefixes of calls that talk to other ranks."""
 # Both sides of a comparison, all ranks and all steps have mostly the same names; a cache that holds
 # fewer than one side has would keep none for the other.
 _REMEMBERED = 1 << 18

@@ -8,9 +8,10 @@ import mindspore
 from mindspore import communication, nn
 
 from msprobe_core.capture.stacks import StackBook
+from msprobe_core.capture.step_recording import StepRecording
 from msprobe_core.config import Config
 from msprobe_core.errors import ConfigError, LifecycleError
-from msprobe_core.mindspore.step_recorder import MindSporeStepRecorder
+from msprobe_core.mindspore.mindspore_recording import open_recording
 
 _UNAVAILABLE = {
     "slice": "parts of tensors",
@@ -36,7 +37,7 @@ class MindSporeFramework:
 
     def open_step(
         self, config: Config, step: int, rank: int | None, stacks: StackBook
-    ) -> MindSporeStepRecorder:
+    ) -> StepRecording:
         """Begin a step. Raises OSError when its folder cannot be made.
 
         Raises LifecycleError in graph mode: a static graph runs below Python.
@@ -52,7 +53,7 @@ class MindSporeFramework:
                 "GRAPH_MODE; call mindspore.set_context(mode=mindspore.PYNATIVE_MODE), or set "
                 "level L2, which has MindSpore dump the kernels of the static graph"
             )
-        return MindSporeStepRecorder(config, step, rank, stacks)
+        return open_recording(config, step, rank, stacks)
 
 
 def check_available(config: Config) -> None:

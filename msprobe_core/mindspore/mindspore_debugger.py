@@ -7,7 +7,7 @@ from typing import Any
 from msprobe_core.capture.debugger_methods import Debugger, OnInstance
 from msprobe_core.config import Config
 from msprobe_core.mindspore.dynamic_graph import MindSporeFramework, check_available
-from msprobe_core.mindspore.static_graph import StaticGraphDump
+from msprobe_core.mindspore.levels.static_graph import StaticGraphDump
 
 
 class PrecisionDebugger(Debugger):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import torch
 
 from msprobe_core.capture.stacks import StackBook
+from msprobe_core.capture.step_recording import StepRecording
 from msprobe_core.config import Config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.report import say
 from msprobe_core.torch.graph.graph_capture import GraphCapture
 from msprobe_core.torch.graph.graph_recorder import GraphStepRecorder, new_capture
+from msprobe_core.torch.intervene.graft import Graft
+from msprobe_core.torch.intervene.isolation import Isolation
 from msprobe_core.torch.rank import current_rank
-from msprobe_core.torch.recorder import TorchStepRecorder
+from msprobe_core.torch.torch_recording import open_recording
 from msprobe_core.torch.watch.custom_functions import CustomApis
-from msprobe_core.torch.watch.graft import Graft
-from msprobe_core.torch.watch.isolation import Isolation
 
 
 class TorchFramework:
@@ -41,7 +42,7 @@ class TorchFramework:
 
     def open_step(
         self, config: Config, step: int, rank: int | None, stacks: StackBook
-    ) -> TorchStepRecorder | GraphStepRecorder:
+    ) -> StepRecording | GraphStepRecorder:
         """Begin a step. Raises OSError when its folder cannot be made.
 
         Raises LifecycleError when the first step finds nothing to load; a later one only says so.
@@ -52,7 +53,7 @@ class TorchFramework:
             return GraphStepRecorder(config, step, rank, self._graphs)
         isolation = self._isolation(config, step, rank)
         graft = None if config.graft is None else Graft(config.graft, step, rank)
-        return TorchStepRecorder(config, step, rank, self.custom, stacks, isolation, graft)
+        return open_recording(config, step, rank, stacks, self.custom, isolation, graft)
 
     def _isolation(self, config: Config, step: int, rank: int | None) -> Isolation | None:
         if config.load is None:

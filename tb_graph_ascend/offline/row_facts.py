@@ -14,7 +14,7 @@ from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import kinds_of
 from builder.results.followers.step import StepFollowers
 from builder.results.node_words import KINDS, NOTHING, Floats
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues, Results
 from builder.results.records import FirstOutput
 from tb_graph_ascend.offline.way_texts import followed
 from tb_graph_ascend.view.diff.boxes import (
@@ -28,6 +28,7 @@ from tb_graph_ascend.view.diff.boxes import (
     weights_of,
 )
 from tb_graph_ascend.view.diff.index import DiffIndex
+from tb_graph_ascend.view.diff.row_sources import DrawnRows, HasRows, ModuleRows, ToldRows
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, row_at
 
@@ -47,7 +48,7 @@ class RowFacts(msgspec.Struct, frozen=True):
     path: str
 
 
-def closed_rows(index: DiffIndex) -> list[DiffRow]:
+def closed_rows(index: ToldRows) -> list[DiffRow]:
     """Every row as it stands in a list with all closed."""
     count = len(index.rows)
     every = np.arange(count)
@@ -86,7 +87,7 @@ def row_cells(results: Results, index: DiffIndex, closed: Sequence[DiffRow]) -> 
     }
 
 
-def row_facts(results: Results, index: DiffIndex, closed: Sequence[DiffRow]) -> Iterator[RowFacts]:
+def row_facts(results: Results, index: ToldRows, closed: Sequence[DiffRow]) -> Iterator[RowFacts]:
     """By row what a picture says of its box."""
     for start in range(0, len(closed), _AT_ONCE):
         part = list(closed[start : start + _AT_ONCE])
@@ -101,14 +102,14 @@ def row_facts(results: Results, index: DiffIndex, closed: Sequence[DiffRow]) -> 
             )
 
 
-def module_cells(index: DiffIndex) -> Cells:
+def module_cells(index: ModuleRows) -> Cells:
     """Columns by module of the outline."""
     counts = ("parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes")
     tree = index.modules
     return {name: getattr(tree, name) for name in counts} | {"worst": _rounded(tree.worst)}
 
 
-def seen_values(results: Results, index: DiffIndex) -> dict[str, FirstOutput]:
+def seen_values(results: ReadsValues, index: DrawnRows) -> dict[str, FirstOutput]:
     """What passed through calls without values, by the id of the value."""
     values = index.drawn.value
     found = _in_parts(results.seen, np.unique(values[values >= 0]).tolist())
@@ -166,7 +167,7 @@ def _handed_on(results: Results, closed: Sequence[DiffRow]) -> Floats:
     return scores
 
 
-def _unrecorded(results: Results, index: DiffIndex) -> NDArray[np.bool_]:
+def _unrecorded(results: Results, index: HasRows) -> NDArray[np.bool_]:
     count = len(index.rows)
     every, none = np.arange(count), np.zeros(count, dtype=bool)
     listed = VisibleRows(every, np.zeros(count, np.int64), index.rows.depth, every, none)

@@ -13,7 +13,7 @@ from builder.results.followers.named_causes import by_place
 from builder.results.followers.step import StepFollowers
 from builder.results.followers.told_way import AskPassed, hop_through
 from builder.results.followers.ways import BackStep
-from builder.results.reading import Results
+from builder.results.reading import ReadsPairs, Results
 from builder.results.records import Node, Passed
 from builder.results.trace import Link
 
@@ -84,7 +84,7 @@ def _nothing(readers: list[int], makers: list[int]) -> None:
     return None
 
 
-def origins_of(results: Results, here: StepFollowers, place: tuple[int, int]) -> Origins:
+def origins_of(results: ReadsPairs, here: StepFollowers, place: tuple[int, int]) -> Origins:
     """Where ways of a step and rank end."""
     findings: dict[str, int] = {}
     for one in by_place(results.findings().findings).get(place, ()):

@@ -154,7 +154,7 @@ def _named_by(opened: OpenDatabase) -> dict[str, str]:
     """
     if not isinstance(opened.database, ResultDatabase):
         return {}
-    summary, options = opened.database.summary(), opened.database.options
+    summary, options = opened.database.summary(), opened.database.stored.options
     paths = {
         "problem": summary.problem,
         "benchmark": summary.benchmark,
@@ -177,7 +177,8 @@ def _found(path: str, result: Path) -> str:
 
 def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:
     """How a result was built; a session's pairs are in no file and are not part of it."""
-    options = getattr(opened.database, "options", {})
+    database = opened.database
+    options = database.stored.options if isinstance(database, ResultDatabase) else {}
     mapping = mapping_path(opened.file.path)
     given = _named_by(opened)
     usable = {name: path for name, path in given.items() if Path(path).exists()}

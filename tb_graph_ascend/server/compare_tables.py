@@ -11,7 +11,7 @@ from builder.dump.sources import is_rank_folder
 from builder.match.manual_file import MappedPair
 from builder.results.database import ResultDatabase
 from builder.results.manual.stored_pairs import stored_pairs
-from builder.results.reading import Results
+from builder.results.reading import ReadsPairs, Results
 from builder.results.records import Graph
 from builder.tables.comparing import SheetForm, write_pair_table
 from builder.work.options import BuildOptions
@@ -59,7 +59,9 @@ def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> 
     folders = _dump_of(results, pair.problem), _dump_of(results, pair.benchmark)
     pairs: list[MappedPair] = []
     if isinstance(results, ResultDatabase) and pair.problem is not None:
-        pairs = stored_pairs(results.engine_at(pair.problem.id), results.patches, pair.problem.id)
+        pairs = stored_pairs(
+            results.stored.engine_at(pair.problem.id), results.patches, pair.problem.id
+        )
     with TemporaryDirectory() as scratch:
         file = write_pair_table(folders, Path(scratch), form, _options(results), pairs)
         answer = Response(file.read_bytes(), mimetype=_MEDIA[form])
@@ -70,7 +72,7 @@ def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> 
 
 def _options(results: Results) -> BuildOptions:
     """What the build was told that a second comparison needs; mappings are in its pairs."""
-    told = results.options if isinstance(results, ResultDatabase) else {}
+    told = results.stored.options if isinstance(results, ResultDatabase) else {}
     if told.get("data_mapping"):
         raise ConflictError(
             "single values were paired by a data mapping", "run msprobe compare with -dm"
@@ -82,7 +84,7 @@ def _options(results: Results) -> BuildOptions:
     )
 
 
-def _dump_of(results: Results, graph: Graph | None) -> Path:
+def _dump_of(results: ReadsPairs, graph: Graph | None) -> Path:
     folder = results.dump_folder(graph.id) if graph is not None else None
     if folder is None or not is_rank_folder(folder):
         raise NotFoundError(

@@ -59,12 +59,14 @@ class OpenDatabase:
     def built(self) -> tuple[MappedPair, ...]:
         """The manual pairs that the file was built with."""
         bare = self.database
-        return bare.manual_pairs if isinstance(bare, ResultDatabase) and self.writable else ()
+        return (
+            bare.stored.manual_pairs if isinstance(bare, ResultDatabase) and self.writable else ()
+        )
 
     @property
     def writable(self) -> bool:
         """Whether manual pairs can lie beside it."""
-        return isinstance(self.database, ResultDatabase) and not self.database.is_split
+        return isinstance(self.database, ResultDatabase) and not self.database.stored.is_split
 
 
 class Library:
@@ -153,11 +155,11 @@ class Library:
             finding = first.finding
             rows = self.diff(opened, finding.step, finding.rank)
             if finding.node.id in rows.cause_scores:
-                return since_mapping(database, rows, finding.step, finding.rank)
+                return since_mapping(database, rows.cause_scores, finding.step, finding.rank)
         nowhere: Since | None = None
         for pair in compared_pairs(database)[:_MOST_DIFFS]:
             rows = self.diff(opened, pair.step, pair.rank)
-            found = since_mapping(database, rows, pair.step, pair.rank)
+            found = since_mapping(database, rows.cause_scores, pair.step, pair.rank)
             if found.node is not None:
                 return found
             nowhere = nowhere or found

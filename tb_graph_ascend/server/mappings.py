@@ -160,7 +160,7 @@ def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -
     node, *_ = path = database.path(problem).path[::-1]
     if node.match_reason != "manual":
         return None
-    row = next(row for row in database.graphs if row.id == node.graph)
+    row = next(row for row in database.stored.graphs if row.id == node.graph)
     above = [one.name for one in path]
     named = [
         (above.index(pair.problem), index)
@@ -212,7 +212,7 @@ def _in_order(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> lis
     if not wanted.folds:
         return []
     graph = database.node(wanted.problem).graph
-    step, rank = next((row.step, row.rank) for row in database.graphs if row.id == graph)
+    step, rank = next((row.step, row.rank) for row in database.stored.graphs if row.id == graph)
     index = place.library.diff(opened, step, rank)
     runs = [
         [int(index.rows.key[row]) for row in index.runs.of(int(first))]
@@ -239,7 +239,7 @@ def _named(opened: OpenDatabase, wanted: MapRequest) -> MappedPair | Refused:
     problem, benchmark = (one, other) if one.side == "problem" else (other, one)
     if one.side == other.side:
         return Refused(one.name, other.name, {"code": "same_side", "side": one.side})
-    place = {row.id: (row.step, row.rank) for row in database.graphs}
+    place = {row.id: (row.step, row.rank) for row in database.stored.graphs}
     if place[one.graph] != place[other.graph]:
         return Refused(problem.name, benchmark.name, {"code": "other_pair"})
     step, rank = (None, None) if wanted.everywhere else place[one.graph]

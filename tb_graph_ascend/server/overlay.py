@@ -68,7 +68,7 @@ class _Application:
         self.taken: dict[int, str] = {}
         self.named: Sequence[MappedPair] = ()
         self.refused: list[tuple[int, Refused]] = []
-        self.tolerance = tolerance_of(database.options)
+        self.tolerance = tolerance_of(database.stored.options)
 
     def apply(self, index: int, pair: MappedPair, problem: Row[Any], benchmark: Row[Any]) -> None:
         """Take one pair of nodes, and what lies below when that is wanted."""
@@ -160,8 +160,8 @@ class _Application:
 
     def measured(self) -> list[_Mapped]:
         """All that was taken with its measures; the values of all are read together."""
-        task = self.database.meta.get("task", "statistics")
-        graphs = {row.id: row for row in self.database.graphs}
+        task = self.database.stored.meta.get("task", "statistics")
+        graphs = {row.id: row for row in self.database.stored.graphs}
         rows = [row for m in self.mapped for row in (m.problem, m.benchmark)]
         nodes = stored_nodes(self.connection, rows, graphs, task)
         mapped = []
@@ -188,10 +188,10 @@ def lay_over(database: ResultDatabase, pairs: Sequence[MappedPair]) -> Overlay:
     Names that a graph does not have are refused only where the pair names its step and rank; pairs
     that the file was built with are in it already.
     """
-    if not database.comparison or set(pairs) <= set(database.manual_pairs):
+    if not database.comparison or set(pairs) <= set(database.stored.manual_pairs):
         return Overlay()
     database = database.with_patches(Patches())
-    with database.engine.connect() as connection:
+    with database.stored.engine.connect() as connection:
         application = _Application(database, connection)
         for problem, benchmark in _graph_pairs(database):
             _apply_to_graph(application, pairs, problem, benchmark)
@@ -208,7 +208,7 @@ def _apply_to_graph(
     problem: Row[Any],
     benchmark: Row[Any],
 ) -> None:
-    built = set(application.database.manual_pairs)
+    built = set(application.database.stored.manual_pairs)
     wanted = [
         (i, p)
         for i, p in enumerate(pairs)
@@ -234,7 +234,7 @@ def _apply_to_graph(
 
 def _graph_pairs(database: ResultDatabase) -> Iterator[tuple[Row[Any], Row[Any]]]:
     sides: dict[tuple[int, int], dict[str, Row[Any]]] = {}
-    for row in database.graphs:
+    for row in database.stored.graphs:
         if row.status == "ok":
             sides.setdefault((row.step, row.rank), {})[row.side] = row
     for both in sides.values():

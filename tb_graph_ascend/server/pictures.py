@@ -12,7 +12,7 @@ import msgspec
 from builder.dump.tensor_data import TensorData
 from builder.dump.tensor_files import TensorFileError, open_tensor
 from builder.results.dump_files import tensor_file
-from builder.results.reading import Results
+from builder.results.reading import ReadsPairs
 from builder.results.records import NodeDetails, Value, ValuePair
 from tb_graph_ascend.server.drawing import Picture, draw
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
@@ -61,7 +61,9 @@ def _pair(details: NodeDetails, value: int) -> ValuePair:
     raise NotFoundError(f"node {details.node.id} has no value {value}", "open the node again")
 
 
-def _draw(database: Results, details: NodeDetails, pair: ValuePair, query: PictureQuery) -> Picture:
+def _draw(
+    database: ReadsPairs, details: NodeDetails, pair: ValuePair, query: PictureQuery
+) -> Picture:
     nodes = [node for node in (details.node, details.partner) if node is not None]
     folders = {node.side: database.dump_folder(node.graph) for node in nodes}
     files = [

@@ -6,7 +6,7 @@ import msgspec
 
 from builder.results.followers.step import StepFollowers
 from builder.results.followers.told_way import told_way
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes
 from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
@@ -29,7 +29,7 @@ class PlacedTrace(msgspec.Struct, frozen=True):
     differs: bool
 
 
-def placed(database: Results, trace: Trace) -> PlacedTrace:
+def placed(database: ReadsNodes, trace: Trace) -> PlacedTrace:
     """A trace with the modules of its nodes: calls of one name are told apart by them."""
     modules = modules_of(database, database.nodes_by_id([hop.node for hop in trace.hops]))
     hops = [

@@ -5,7 +5,7 @@ One cause that is on many ranks and steps is one record, however many findings n
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import msgspec
@@ -17,10 +17,9 @@ from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.extent import Extent, extent_of
 from builder.results.followers.standing import changed_names, is_touched
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes, ReadsPairs, Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from builder.results.shown_evidence import FileState, evidence_of_file
-from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.module_path import call_number, shared_modules_of
 
 MOST_CAUSES = 200
@@ -167,7 +166,7 @@ def answer(database: Results, built: Results | None = None) -> Answer:
 
 
 def _claim(
-    database: Results, coverage: Coverage, unnamed: int, groups: Sequence[Sequence[Finding]]
+    database: ReadsPairs, coverage: Coverage, unnamed: int, groups: Sequence[Sequence[Finding]]
 ) -> Claim:
     """What may be said of the two runs; pairs made by hand were measured by nobody's evidence."""
     summary = database.summary()
@@ -192,13 +191,13 @@ def _extent(database: Results) -> Extent | None:
         return None
     if not database.comparison:
         return None
-    with database.engine.connect() as connection:
+    with database.stored.engine.connect() as connection:
         return extent_of(driver_of(connection), database.summary().summary)
 
 
-def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> Since:
+def since_mapping(database: ReadsNodes, causes: Iterable[int], step: int, rank: int) -> Since:
     """Where a pair begins to differ as its manual pairs have it measured."""
-    first = next(iter(index.cause_scores), None)
+    first = next(iter(causes), None)
     if first is None:
         return Since(step, rank, None, None, None, None, None)
     node = database.node(first)
@@ -248,7 +247,7 @@ def fair_places(places: Sequence[FindingPlace], most: int) -> list[FindingPlace]
     return [places[at] for at in sorted(fair)]
 
 
-def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int, str]:
+def _modules_of_places(database: ReadsNodes, groups: Sequence[_Group]) -> dict[int, str]:
     """The modules of the places that are shown; a name stands in one module on each rank.
 
     So each step costs no more than the first.
@@ -261,7 +260,9 @@ def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int,
     return {node: module for node, module in known.items() if module is not None}
 
 
-def _cause(database: Results, group: _Group, modules: dict[int, str], changed: Set[str]) -> Cause:
+def _cause(
+    database: ReadsNodes, group: _Group, modules: dict[int, str], changed: Set[str]
+) -> Cause:
     first, places = group.first, group.places
     stack, stack_there = _stacks(database, first.node)
     return Cause(
@@ -284,7 +285,7 @@ def _cause(database: Results, group: _Group, modules: dict[int, str], changed: S
     )
 
 
-def _stacks(database: Results, node: Node) -> tuple[list[str] | None, list[str] | None]:
+def _stacks(database: ReadsNodes, node: Node) -> tuple[list[str] | None, list[str] | None]:
     """The stack of the problem, else of the benchmark; and that of the benchmark beside it."""
     stack = database.details(node.id).stack
     return stack.problem or stack.benchmark, stack.benchmark if stack.problem else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes
 from builder.results.records import Node
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
@@ -46,7 +46,7 @@ def entry_of(name: str) -> EntryName | None:
         return None
 
 
-def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
+def modules_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, str]:
     """The module that each node is, or stands in; left out at the top level.
 
     What the optimizer did stands in `OPTIMIZER`.
@@ -61,7 +61,7 @@ def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
     return {id_: path for id_, path in paths.items() if path is not None}
 
 
-def shared_modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
+def shared_modules_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, str]:
     """As `modules_of`; what stands in a benchmark's module that has a partner goes by its name.
 
     Both runs' rows are shown under the problem's names, so a place has that name, too.

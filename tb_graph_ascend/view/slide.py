@@ -24,7 +24,7 @@ from builder.reasons import (
     sentence,
 )
 from builder.results.followers.spread import DivergentShares, shares_of
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues, Results
 from builder.results.records import Finding, Node, Summary
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
@@ -203,7 +203,7 @@ def headline(said: Answer, language: Language) -> str:
     return told[:1].upper() + told[1:]
 
 
-def _around(database: Results, index: DiffIndex, node: int) -> list[DiffRow]:
+def _around(database: ReadsValues, index: DiffIndex, node: int) -> list[DiffRow]:
     """The rows of the interface around a node, with all that is open for it."""
     window = window_of(index, Wanted("", (node,), None), 0, 1, node)
     wanted = Wanted(window.opened, (node,), None)

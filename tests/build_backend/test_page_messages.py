@@ -21,7 +21,7 @@ def test_written_types_are_up_to_date(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_sentences_of_reasons_that_the_builder_has() -> None:
-    for file, fresh in page_messages.reason_files().items():
+    for file, fresh in page_messages.page_files().items():
         assert file.read_text(encoding="utf-8") == fresh, "run `make messages`"
 
 

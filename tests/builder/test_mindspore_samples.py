@@ -115,7 +115,7 @@ def test_collectives_of_mint_are_communication(build: Build) -> None:
 
 def test_a_layer_is_one_computation_and_the_build_says_so(build: Build) -> None:
     result = build("cross/mindspore", "cross/pytorch")
-    told = TwoFrameworks("mindspore", "pytorch")
+    told = TwoFrameworks("MindSpore", "PyTorch")
     assert told in result.summary
     found = "SELECT count(*) FROM node WHERE name"
     inside = f"{found} GLOB 'Primitive.*' OR name GLOB 'Functional.linear*'"

@@ -264,6 +264,18 @@ def test_saved_values_have_gradients(
     assert data["state_grad.0.debug"]["hidden"]["Norm"] > 0
 
 
+def test_a_saved_value_is_one_output_of_its_entry(
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    made = debugger(config(level="mix"))
+    made.start(net)
+    made.save(ms.Tensor(np.eye(3, 4, dtype=np.float32)), "state")
+    made.stop()
+    made.step()
+    (output,) = read(tmp_path / "dump")["Debug.state.0.forward"]["output"]
+    assert output["shape"] == [3, 4]
+
+
 def test_one_module_alone(
     ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
 ) -> None:

@@ -181,7 +181,7 @@ def _describe_graph(source: Source) -> RankContents:
         source.path,
         "tensor",
         "L2",
-        "mindspore",
+        kernels.framework,
         len(kernels.ranges),
         sum(file.stat().st_size for file in files),
         len(files),

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from builder.dump.reader import Dump
-from builder.match.frameworks.kinds import LAYERS
+from builder.match.frameworks.layers import LAYERS
 from builder.match.frameworks.leaving_out import without_entries
 from builder.match.frameworks.shapes import give_torch_shapes
-from builder.match.frameworks.words import MINDSPORE, in_torch_words
+from builder.match.frameworks.words import in_torch_words, words_of
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format.frameworks import Words
 
 OPTIMIZER = "optimizer"
 # These have modules of their own inside, other ones in either framework.
@@ -24,7 +25,12 @@ _OF_PARTS = frozenset(("RNN", "LSTM", "GRU", "MultiheadAttention"))
 
 def comparable_parts(problem: Dump, benchmark: Dump) -> tuple[Dump, Dump]:
     """Both dumps without what runs inside layers, and without the optimizer."""
-    sides = _Side.of(problem), _Side.of(benchmark)
+    ours, theirs = words_of(problem), words_of(benchmark)
+    # A port may keep the names of the framework that it came from.
+    sides = (
+        _Side.of(problem, ours or theirs or Words()),
+        _Side.of(benchmark, theirs or ours or Words()),
+    )
     layers = _layer_paths(*sides)
     return sides[0].without(layers), sides[1].without(layers)
 
@@ -35,8 +41,8 @@ class _Side:
     entries: Mapping[str, EntryName]
 
     @classmethod
-    def of(cls, dump: Dump) -> _Side:
-        return cls(dump, dict(_parsed({**dump.parents, **dump.ranges})))
+    def of(cls, dump: Dump, words: Words) -> _Side:
+        return cls(dump, dict(_parsed({**dump.parents, **dump.ranges}, words)))
 
     def modules(self) -> dict[str, str]:
         """The class of each module that ran, in PyTorch's words, by its path."""
@@ -53,8 +59,7 @@ class _Side:
         gone = {name for name, is_gone in inside.items() if is_gone}
         gone |= {name for name, entry in self.entries.items() if _forward(name, entry) in gone}
         left = without_entries(dump, gone)
-        if dump.framework == MINDSPORE:
-            give_torch_shapes(left, self.entries)
+        give_torch_shapes(left, self.entries)
         return replace(left, optimizer={})
 
     def _is_inside(self, name: str, layers: frozenset[str], known: dict[str, bool]) -> bool:
@@ -88,10 +93,10 @@ class _Side:
         return entry.prefix == "Optimizer"
 
 
-def _parsed(names: Iterable[str]) -> Iterable[tuple[str, EntryName]]:
+def _parsed(names: Iterable[str], words: Words) -> Iterable[tuple[str, EntryName]]:
     for name in names:
         try:
-            yield name, in_torch_words(parse_entry(name))
+            yield name, in_torch_words(parse_entry(name), words)
         except NameSyntaxError:
             continue
 

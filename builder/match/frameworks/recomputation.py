@@ -1,8 +1,8 @@
-"""MindSpore's recomputation as if it were none: its two wrapping cells, and what it numbers anew.
+"""Recomputation as if it were none, where a framework wraps modules for it and numbers them anew.
 
-`cell.recompute()` puts `_RecomputeCell` and `_WrapCell` around a cell's content, and calls it again
-in the backward pass: those calls, and their gradients, have numbers of their own. The gradients of
-the second calls are those of the first ones.
+Its `recomputing` modules stand around the content of another, which is called again in the backward
+pass: those calls, and their gradients, have numbers of their own. The gradients of the second calls
+are those of the first ones.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from collections.abc import Sequence
 
 from builder.dump.reader import Dump
 from builder.match.frameworks.leaving_out import without_entries
-from builder.match.frameworks.words import MINDSPORE
 from builder.match.tree import Tree, TreeNode
-from msprobe_core.format import NameSyntaxError, parse_entry
-
-_WRAPPERS = frozenset(("_RecomputeCell", "_WrapCell"))
+from msprobe_core.format import NameSyntaxError, framework_named, parse_entry
 
 
 def without_wrappers(dump: Dump) -> Dump:
-    """The dump without the wrapping cells: what runs in them runs in the cell around them."""
-    if dump.framework != MINDSPORE:
+    """The dump without the wrapping modules: what runs in them runs in the module around them."""
+    wrappers = framework_named(dump.framework).recomputing
+    if not wrappers:
         return dump
-    gone = {name for name in {**dump.parents, **dump.ranges} if _is_wrapper(name)}
+    gone = {name for name in {**dump.parents, **dump.ranges} if _is_one(name, wrappers)}
     if not gone:
         return dump
     parents = {name: _outside(above, dump, gone) for name, above in dump.parents.items()}
@@ -35,7 +33,7 @@ def link_recomputed(tree: Tree) -> None:
     Calls of one module pair in their order: where a module is called in several recomputed blocks,
     whose order the backward pass turns round, its gradients are those of another call.
     """
-    if tree.dump.framework != MINDSPORE:
+    if not framework_named(tree.dump.framework).recomputing:
         return
     again = [n for n in tree.in_order if n.recomputed and n.kind == "module"]
     first = [n for n in tree.in_order if not n.recomputed and n.kind == "module"]
@@ -90,9 +88,9 @@ def _number(node: TreeNode) -> int:
     return 0 if node.entry is None else node.entry.call or 0
 
 
-def _is_wrapper(name: str) -> bool:
+def _is_one(name: str, classes: frozenset[str]) -> bool:
     try:
-        return parse_entry(name).type_name in _WRAPPERS
+        return parse_entry(name).type_name in classes
     except NameSyntaxError:
         return False
 

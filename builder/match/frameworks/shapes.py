@@ -1,4 +1,4 @@
-"""Parameters that MindSpore keeps in another form than PyTorch, the numbers in the same order."""
+"""Parameters that a framework keeps in another form than PyTorch, the numbers in the same order."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from msgspec.structs import replace
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record
-from msprobe_core.format import EntryName
+from msprobe_core.format import EntryName, framework_named
 
-# MindSpore computes them as convolutions over pictures of height 1, and so are their kernels.
-_OF_HEIGHT_ONE = ("Conv1d", "ConvTranspose1d")
 _KERNELS = ("parameters.weight", "parameters_grad.weight")
 
 
 def give_torch_shapes(dump: Dump, entries: Mapping[str, EntryName]) -> None:
-    """Give kernels of a MindSpore dump PyTorch's shapes; `entries` are in PyTorch's words.
+    """Give kernels of a dump PyTorch's shapes; `entries` are in PyTorch's words.
 
     The dump's list of records has to be its own: it is written to.
     """
+    layers = framework_named(dump.framework).height_one
+    if not layers:
+        return
     records = dump.values.records
     for name, (start, stop) in dump.ranges.items():
         entry = entries.get(name)
-        if entry is None or entry.kind == "api" or entry.type_name not in _OF_HEIGHT_ONE:
+        if entry is None or entry.kind == "api" or entry.type_name not in layers:
             continue
         for index in range(start, stop):
             if dump.values.keys[index].startswith(_KERNELS):

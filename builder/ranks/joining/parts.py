@@ -22,7 +22,7 @@ from builder.ranks.assembly.logical_run import LogicalRun, Parts
 from builder.ranks.joining.layouts import AXIS_NAMES, Shape, ValueClass
 from builder.ranks.joining.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from builder.ranks.layout.names import role_of
-from msprobe_core.format import COMMUNICATION, PROJECTIONS, SKETCH_VERSION
+from msprobe_core.format import COMMUNICATION, MODULE_PREFIXES, PROJECTIONS, SKETCH_VERSION
 
 Floats = NDArray[np.float64]
 Placements = tuple[tuple[str, str], ...]
@@ -97,7 +97,7 @@ class RunValues:
             parent = self.run.updates.get(owner) or self.run.dump.parents.get(owner)
             around = role_of(parent) if parent is not None else ""
             name = role_of(f"{owner}.")
-            known = name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
+            known = name if owner.partition(".")[0] in MODULE_PREFIXES else f"{around}/{name}"
             # One text for each role: the next look at it is at the object alone.
             known = self._roles[owner] = intern(known)
         return known

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from builder.dump.reader import Dump, MicroBatches
 from builder.ranks.layout.coordinates import RunLayout
-from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format import MODULE_PREFIXES, EntryName, NameSyntaxError, parse_entry
 
 Entries = Mapping[str, EntryName | None]
 
@@ -48,7 +48,7 @@ def _behind_a_dry_run(dump: Dump) -> MicroBatches:
 
 def _module_entry(name: str) -> EntryName | None:
     try:
-        return parse_entry(name) if name.startswith(("Module.", "Cell.")) else None
+        return parse_entry(name) if name.partition(".")[0] in MODULE_PREFIXES else None
     except NameSyntaxError:
         return None
 

@@ -19,7 +19,7 @@ from builder.results.followers.named_causes import nodes_of
 from builder.results.followers.rows import MergedRows
 from builder.results.manual.patches import Patches
 from builder.results.node_words import NOTHING
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes, Results
 from builder.results.records import Finding
 
 
@@ -30,7 +30,7 @@ def without_pairs(results: Results) -> Results | None:
     return None
 
 
-def changed_names(results: Results) -> Set[str]:
+def changed_names(results: ReadsNodes) -> Set[str]:
     """What manual pairs gave a partner, and all that it stands in; a name is alike on all ranks."""
     return {node.name for node in results.nodes_by_id(sorted(results.patches.nodes))}
 

@@ -361,7 +361,7 @@ def _reader(results: Results, step: int, rank: int, node: int) -> StepReader:
     def by_numbers(find: Callable[..., list[ValueReader]], *of: object) -> Sequence[ValueReader]:
         if values is None:
             return ()
-        with values.engine_at(node).connect() as connection:
+        with values.stored.engine_at(node).connect() as connection:
             return find(driver_of(connection), *of, threshold)
 
     return StepReader(

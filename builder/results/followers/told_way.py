@@ -14,7 +14,7 @@ from builder.results.followers.states import SHOWN
 from builder.results.followers.step import StepFollowers
 from builder.results.followers.ways import BackStep
 from builder.results.node_words import NOTHING
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes, ReadsPairs, ReadsValues, Results
 from builder.results.records import Node, Passed
 from builder.results.trace import Hop, Link, Trace, start_of
 
@@ -61,7 +61,7 @@ def _way(results: Results, read_step: ReadStep, node: int) -> Trace:
     return Trace(step, rank, finding, differs, hops)
 
 
-def _scored(results: Results, way: Trace) -> Trace:
+def _scored(results: ReadsValues, way: Trace) -> Trace:
     """The way with the scores of what is handed on; its start alone where nothing differs."""
     alone = [hop.node for hop in way.hops if hop.score is None and not hop.matched]
     handed = results.handed_on(alone) if alone else {}
@@ -77,7 +77,7 @@ def nothing_differs(hops: Sequence[Hop]) -> bool:
     return all(hop.score is not None and hop.score < SHOWN for hop in hops)
 
 
-def _within(results: Results, here: StepFollowers, row: int, step: int | None) -> Iterator[Hop]:
+def _within(results: ReadsNodes, here: StepFollowers, row: int, step: int | None) -> Iterator[Hop]:
     """The hops behind a row; of one that does not differ those of what is in it."""
     start = here.start_of(row)
     steps = [BackStep(start, INSIDE)] if start != row else []
@@ -113,13 +113,13 @@ def hop_through(
     return _hop(made, KINDS[step.kind], None)
 
 
-def _passed(results: Results, readers: list[int], makers: list[int]) -> Passed | None:
+def _passed(results: ReadsNodes, readers: list[int], makers: list[int]) -> Passed | None:
     """The worst value that passed between rows; msprobe's own files say it in their own ways."""
     return results.passed(readers, makers) if isinstance(results, ResultDatabase) else None
 
 
 def _written_before(
-    results: Results, here: StepFollowers, node: int
+    results: ReadsNodes, here: StepFollowers, node: int
 ) -> tuple[int | None, Hop | None]:
     """What wrote, in the step before, the worst value that a node reads of it."""
     before, read = here.step_before
@@ -129,7 +129,7 @@ def _written_before(
     return before, _hop(results.node(found.writer), "before", before, found.value, found.output)
 
 
-def _finding(results: Results, node: int) -> int:
+def _finding(results: ReadsPairs, node: int) -> int:
     """The number of the finding that names a node; 0 where measures alone show it first."""
     for one in results.findings().findings:
         if one.node.id == node or any(place.node == node for place in one.places):

@@ -79,8 +79,8 @@ def measure_pair(
     setting = Setting((problem.precision, benchmark.precision), np.full(2, float(block)))
     comparison = compare(matching, tolerance, setting)
     judgement = judge(comparison).get(0)
-    score = known_or_none(comparison.node_stated[0])
-    before = known_or_none(comparison.node_input_score[0])
+    score = known_or_none(comparison.nodes.stated[0])
+    before = known_or_none(comparison.nodes.inputs[0])
     return MeasuredPair(
         score=score,
         input_score=before,
@@ -112,9 +112,9 @@ def _measured(
     return MeasuredValue(
         problem=problem.values[ours].id if ours != SURPLUS else None,
         benchmark=benchmark.values[theirs].id if theirs != SURPLUS else None,
-        error=known_or_none(comparison.error[row]),
-        score=known_or_none(comparison.stated[row]),
+        error=known_or_none(comparison.scores.error[row]),
+        score=known_or_none(comparison.scores.stated[row]),
         differs=comparison.differs.get(row, ()),
-        tensor=comparison.tensors.get(row),
-        let_pass=comparison.let_pass.get(row),
+        tensor=comparison.elements.tensors.get(row),
+        let_pass=comparison.scores.let_pass.get(row),
     )

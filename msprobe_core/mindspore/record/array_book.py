@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +11,8 @@ from mindspore import Tensor
 from mindspore.common import dtype as mstype
 from numpy.typing import NDArray
 
+from msprobe_core.capture.value_options import SavesValue, ValueOptions
+from msprobe_core.config.slices import Slice
 from msprobe_core.errors import WriteError
 from msprobe_core.mindspore.record.arrays import array_of
 from msprobe_core.mindspore.record.measure import EMPTY, measure, measure_and_sketch
@@ -21,19 +22,6 @@ from msprobe_core.values.crc import crc32
 from msprobe_core.values.text import quoted, typed
 
 Report = Callable[[str, BaseException], None]
-Saves = Callable[[str, str], bool]
-"""Whether a value's tensor is saved beside its record, by its path and record."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueOptions:
-    """What is written of each tensor; `checksum` is md5 (a CRC-32), xor or none."""
-
-    statistics: bool = True
-    checksum: str | None = None
-    save: bool = False
-    flow: bool = True
-    sketch: bool = True
 
 
 class _Told(NamedTuple):
@@ -61,10 +49,11 @@ class ArrayBook:
     has_pending = False
 
     def __init__(
-        self, options: ValueOptions, files: NpyFiles, report: Report, saves: Saves | None
+        self, options: ValueOptions, files: NpyFiles, report: Report, saves: SavesValue | None
     ) -> None:
         self.abnormal = False
         self.side: Literal["input", "output"] | None = None
+        self.slices: tuple[Slice, ...] = ()  # no setting asks for parts of arrays
         self.scalars: Scalars = {**_NUMPY_SCALARS, type(mstype.float32): _dtype_text}
         self._options, self._files, self._report, self._saves = options, files, report, saves
         self._made: dict[int, tuple[weakref.ref[Any], str]] = {}

@@ -9,19 +9,28 @@ from mindspore import nn
 
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.capture.trace import Trace
-from msprobe_core.mindspore.watch.every_watch import Capture
 
 
 class TokenRange:
     """Counts the model's calls from 0 and watches those of the range."""
 
     def __init__(
-        self, model: nn.Cell, first: int, last: int, capture: Capture, trace: Trace
+        self,
+        model: nn.Cell,
+        first: int,
+        last: int,
+        switch_on: Callable[[nn.Cell], None],
+        switch_off: Callable[[], None],
+        trace: Trace,
     ) -> None:
         self._model, self._range = model, range(first, last + 1)
-        self._capture, self._trace = capture, trace
+        self._on, self._off, self._trace = switch_on, switch_off, trace
         self._calls = 0
         self._replaced = Replacements()
+
+    def is_for(self, model: nn.Cell, first: int, last: int) -> bool:
+        """Whether this counts the calls of that model for that range: then it goes on counting."""
+        return self._model is model and self._range == range(first, last + 1)
 
     def start(self) -> None:
         """Count from here on."""
@@ -39,11 +48,11 @@ class TokenRange:
             number, self._calls = self._calls, self._calls + 1
             if number not in self._range:
                 return inner(cell, *args, **kwargs)
-            self._trace.safely("token_range", self._capture.start, cell)
+            self._trace.safely("token_range", self._on, cell)
             try:
                 return inner(cell, *args, **kwargs)
             finally:
-                self._capture.stop()
+                self._off()
 
         nn_call = inner
         return __call__

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from msprobe_core.torch.graph.operators import NAMESPACE, current_log
 from msprobe_core.torch.graph.sites import STACKS, Owner, is_tracing, number_of
 from msprobe_core.torch.graph.traced import record_call
-from msprobe_core.torch.watch.kernels import is_kernel, operator_name
+from msprobe_core.torch.levels.kernels import is_kernel, operator_name
 
 
 class OperatorCalls(TorchDispatchMode):

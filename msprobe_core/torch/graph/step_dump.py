@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from msprobe_core.capture.output import StepOutput
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.trace import Trace
+from msprobe_core.capture.value_options import ValueOptions
 from msprobe_core.config import Config
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
@@ -15,7 +16,6 @@ from msprobe_core.torch.graph.compilers import CompilerFacts
 from msprobe_core.torch.graph.graph_entries import EntryMaker, Wants
 from msprobe_core.torch.graph.log import Row
 from msprobe_core.torch.graph.sites import OWNERS, STACKS
-from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import TensorBook
 from msprobe_core.writer.step_files import Header

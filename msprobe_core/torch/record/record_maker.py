@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
+from msprobe_core.capture.value_options import ValueOptions
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, is_deferred
@@ -23,19 +22,6 @@ from msprobe_core.values.text import number
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _REQUIRES_GRAD, _REQUIRES_NONE = ', "requires_grad": true', ', "requires_grad": false'
 _SMALL = 2048  # measuring that many elements again costs less than remembering their storage
-
-
-@dataclass(slots=True)
-class ValueOptions:
-    """What is written of a tensor. `checksum` is `md5`, `xor` or None."""
-
-    statistics: bool = True
-    checksum: str | None = None
-    save: bool = False
-    double: bool = False
-    flow: bool = False
-    sketch: bool = False
-    rows: bool = False
 
 
 class RecordMaker:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import torch
 
+from msprobe_core.capture.value_options import SavesValue, ValueOptions
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.on_devices import DeviceNumbers
 from msprobe_core.torch.measure.rows import rows_text
@@ -27,7 +28,7 @@ from msprobe_core.torch.record.found import Found, address_of
 from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
-from msprobe_core.torch.record.record_maker import RecordMaker, ValueOptions
+from msprobe_core.torch.record.record_maker import RecordMaker
 from msprobe_core.torch.record.record_text import (
     TORCH_SCALARS,
     PendingTensor,
@@ -39,8 +40,6 @@ from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.values.arguments import Enclosed
 from msprobe_core.values.text import quoted
 
-SavesFile = Callable[[str, str], bool]
-"""Whether the value at a path, with this record, is saved as a file beside it."""
 Side = Literal["input", "output"] | None
 """Which part of an entry is being written: its inputs, its outputs, or neither."""
 ReportError = Callable[[str, BaseException], None]
@@ -66,13 +65,13 @@ class TensorBook:
         options: ValueOptions,
         files: TensorFiles,
         report: ReportError,
-        saves_file: SavesFile | None = None,
+        saves: SavesValue | None = None,
     ) -> None:
         self.options = options
         self.slices: tuple[Slice, ...] = ()
         self._writing = _Writing()
         self._on_devices = DeviceNumbers()
-        self._saves_file = saves_file
+        self._saves = saves
         self._files, self._report = files, report
         self._maker = RecordMaker(options, files, self._on_devices)
         self._memory = MemoryBook()
@@ -117,7 +116,7 @@ class TensorBook:
                 return extended(record, f', "data_name": {quoted(file)}')
             if self.options.rows and side is not None and _is_edge(path):
                 record = extended(record, self._rows_of(tensor, found))
-            if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
+            if self._saves is not None and self._saves(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
         except Exception as error:  # whatever a user's tensor does must not reach his step

@@ -23,6 +23,7 @@ from msprobe_core.torch.function_modes import (
     take_off_after_this_call,
     take_off_later,
 )
+from msprobe_core.torch.intervene.graft import Graft
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
 from msprobe_core.torch.memory.writes import WRITING, written_by
@@ -30,7 +31,6 @@ from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.torch.watch.gradients import GradientWatch
-from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.unlisted_flow import UnlistedFlow

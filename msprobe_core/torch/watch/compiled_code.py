@@ -117,7 +117,8 @@ class CompiledCode:
 
 _NOT_IN_GRAPHS = (
     *("msprobe_core.capture", "msprobe_core.writer", "msprobe_core.values"),
-    *("msprobe_core.torch.watch", "msprobe_core.torch.record", "msprobe_core.torch.memory"),
+    *("msprobe_core.torch.torch_watch", "msprobe_core.torch.watch", "msprobe_core.torch.levels"),
+    *("msprobe_core.torch.intervene", "msprobe_core.torch.record", "msprobe_core.torch.memory"),
     *("msprobe_core.torch.measure", "msprobe_core.torch.names"),
     *("msprobe_core.monitor", "msprobe_core.torch.monitor"),
     *("msprobe.pytorch.monitor", "msprobe.core.monitor_v2"),

@@ -19,6 +19,8 @@ from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import module_entry
 from msprobe_core.report import say
+from msprobe_core.torch.intervene.graft import Graft
+from msprobe_core.torch.intervene.isolation import Isolation
 from msprobe_core.torch.names.frame_locals import local_of
 from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import (
@@ -31,8 +33,6 @@ from msprobe_core.torch.record.entries import (
 from msprobe_core.torch.watch.calls import CallMode
 from msprobe_core.torch.watch.global_hooks import GlobalHooks
 from msprobe_core.torch.watch.gradients import GradientWatch
-from msprobe_core.torch.watch.graft import Graft
-from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.model_modules import (
     Model,
     named_modules,

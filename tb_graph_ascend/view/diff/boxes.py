@@ -13,7 +13,7 @@ from builder.flow.silent_calls import work_named
 from builder.results.database import ResultDatabase
 from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, KINDS, NOTHING
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues, Results
 from builder.results.records import Count, FirstOutput
 from tb_graph_ascend.view.diff.drawn import (
     Arrow,
@@ -24,6 +24,7 @@ from tb_graph_ascend.view.diff.drawn import (
     producers_of,
 )
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted
+from tb_graph_ascend.view.diff.row_sources import DrawnRows, HasRows
 from tb_graph_ascend.view.diff.run_inputs import GraphInput, inputs_of, unfed_places
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, last_key, row_at
@@ -175,7 +176,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
 
 
 def _leaves(
-    results: Results, index: DiffIndex, visible: VisibleRows, arrows: list[Arrow]
+    results: ReadsValues, index: DrawnRows, visible: VisibleRows, arrows: list[Arrow]
 ) -> dict[Arrow, Leaves]:
     """Of edges from repeats that leave others than the last alone, which ones."""
     rows = index.rows
@@ -283,7 +284,7 @@ def _places_in(rows: MergedRows, visible: VisibleRows, module: int, spread: set[
 
 
 def unrecorded(
-    results: Results, index: DiffIndex, visible: VisibleRows, places: list[int]
+    results: Results, index: HasRows, visible: VisibleRows, places: list[int]
 ) -> set[int]:
     """Which calls left no values where others did: a dump of structure has none at all."""
     if results.summary().task == "structure":
@@ -325,7 +326,7 @@ def runs_backward(rows: MergedRows, row: int) -> bool:
 
 
 def _seen(
-    results: Results, arrows: list[Arrow], boxes: list[DiffRow], shown: list[int]
+    results: ReadsValues, arrows: list[Arrow], boxes: list[DiffRow], shown: list[int]
 ) -> dict[int, FirstOutput]:
     """What calls without values put out, as those who read it have it."""
     key_of = dict(zip(shown, (box.key for box in boxes), strict=True))

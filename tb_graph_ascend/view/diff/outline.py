@@ -10,8 +10,8 @@ import numpy as np
 
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.records import Count
-from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.diff.modules import ModuleTree
+from tb_graph_ascend.view.diff.row_sources import ModuleRows
 from tb_graph_ascend.view.diff.visible import covered
 
 
@@ -74,7 +74,7 @@ class OutlineWindow(msgspec.Struct, frozen=True):
     found: int | None
 
 
-def outline_of(index: DiffIndex, wish: OutlineWish, offset: int, limit: int) -> OutlineWindow:
+def outline_of(index: ModuleRows, wish: OutlineWish, offset: int, limit: int) -> OutlineWindow:
     """The rows of the tree from an offset on."""
     tree = index.modules
     differs = (tree.divergent > 0) | (tree.causes > 0)
@@ -100,7 +100,7 @@ def outline_of(index: DiffIndex, wish: OutlineWish, offset: int, limit: int) -> 
 
 
 def _rows(
-    index: DiffIndex, seen: Ints, shown: Sequence[int], kept: Bools, is_open: Bools
+    index: ModuleRows, seen: Ints, shown: Sequence[int], kept: Bools, is_open: Bools
 ) -> list[OutlineRow]:
     tree = index.modules
     below: dict[int, Ints] = {}
@@ -144,7 +144,7 @@ def _rows(
     return [row(entry) for entry in shown]
 
 
-def _here(index: DiffIndex, seen: Ints, node: int | None) -> int | None:
+def _here(index: ModuleRows, seen: Ints, node: int | None) -> int | None:
     """The row of the module that a node is in, or of what it is closed into."""
     if node is None or not len(seen):
         return None

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import by_row, kinds_of
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues
 from builder.results.records import Count, Measure, Overflow
 from tb_graph_ascend.view.diff.words import RowWords
 from tb_graph_ascend.view.module_path import module_path
@@ -89,7 +89,7 @@ def profile_of(rows: MergedRows, words: RowWords) -> Profile:
     )
 
 
-def with_norms(profile: Profile, rows: MergedRows, results: Results) -> Profile:
+def with_norms(profile: Profile, rows: MergedRows, results: ReadsValues) -> Profile:
     """The strip of a single graph with the norms of what its calls put out."""
     leaves = np.flatnonzero(rows.children == 0)
     edges = edges_of(len(rows))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from builder.results.node_words import Bools
-from builder.results.reading import Results
+from builder.results.reading import ReadsNodes
 from builder.results.records import Count, FirstOutput, Value, ValuePair
 
 MOST_READERS = 12
@@ -42,7 +42,7 @@ def unfed_places(
     return found
 
 
-def inputs_of(results: Results, readers: Sequence[tuple[int, int]]) -> list[GraphInput]:
+def inputs_of(results: ReadsNodes, readers: Sequence[tuple[int, int]]) -> list[GraphInput]:
     """The inputs of boxes that nothing feeds, each given by its place and node.
 
     Weights that a call is given as arguments are no inputs of a run: they require gradients.

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_struct
 
 from builder.results.followers.rows import MergedRows
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING, VERDICTS, Floats
-from builder.results.reading import Results
+from builder.results.reading import ReadsValues
 from builder.results.records import (
     Count,
     Direction,
@@ -25,6 +25,7 @@ from builder.results.records import (
 from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.diff.index import DiffIndex, OpenList, Wanted
 from tb_graph_ascend.view.diff.modules import MODULE
+from tb_graph_ascend.view.diff.row_sources import ToldRows
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.words import WORDS, Word
 
@@ -148,7 +149,7 @@ def window_of(
     )
 
 
-def last_key(index: DiffIndex, row: DiffRow) -> int:
+def last_key(index: ToldRows, row: DiffRow) -> int:
     """The node of a row; of one that stands for repeats the last of them, whose output goes on."""
     if row.fold == 0:
         return row.key
@@ -156,7 +157,7 @@ def last_key(index: DiffIndex, row: DiffRow) -> int:
     return int(index.rows.key[run[run.index(row.at) + abs(row.fold) - 1]])
 
 
-def with_outputs(window: RowWindow, results: Results, index: DiffIndex) -> RowWindow:
+def with_outputs(window: RowWindow, results: ReadsValues, index: ToldRows) -> RowWindow:
     """The window of a single graph with what each of its rows puts out."""
     spoken = {row.key: last_key(index, row) for row in window.rows}
     outputs = results.first_outputs(list(spoken.values()))
@@ -171,7 +172,7 @@ def with_outputs(window: RowWindow, results: Results, index: DiffIndex) -> RowWi
     return replace_struct(window, rows=rows)
 
 
-def with_handed_on(window: RowWindow, results: Results) -> RowWindow:
+def with_handed_on(window: RowWindow, results: ReadsValues) -> RowWindow:
     """The window with the scores of what calls hand on that one run alone makes."""
     shown = [*window.rows, *(above.row for above in window.above)]
     alone = [row.key for row in shown if None in (row.problem, row.benchmark) and row.score is None]
@@ -199,7 +200,7 @@ def _revealing(index: DiffIndex, wanted: Wanted, node: int) -> tuple[Wanted, int
     return replace(wanted, openness=openness, kept=kept), row
 
 
-def row_at(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
+def row_at(index: ToldRows, visible: VisibleRows, place: int) -> DiffRow:
     """The row at a place of a list."""
     rows, words = index.rows, index.words
     row, fold = int(visible.row[place]), int(visible.fold[place])
@@ -234,7 +235,7 @@ def row_at(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
     )
 
 
-def _own_score(index: DiffIndex, row: int) -> float | None:
+def _own_score(index: ToldRows, row: int) -> float | None:
     score = _number(index.words.score[row])
     if score is not None or not index.words.cause[row]:
         return score
@@ -242,7 +243,7 @@ def _own_score(index: DiffIndex, row: int) -> float | None:
     return None if handed_on is None else round(handed_on, 6)
 
 
-def _above(index: DiffIndex, visible: VisibleRows, places: range) -> list[RowAbove]:
+def _above(index: ToldRows, visible: VisibleRows, places: range) -> list[RowAbove]:
     if not places:
         return []
     # An unfolded run has a head of its own; its row is that of its first, which has the place.
@@ -251,7 +252,7 @@ def _above(index: DiffIndex, visible: VisibleRows, places: range) -> list[RowAbo
     return [RowAbove(place, row_at(index, visible, place)) for place in heads]
 
 
-def _end_of_fold(index: DiffIndex, visible: VisibleRows, place: int) -> int:
+def _end_of_fold(index: ToldRows, visible: VisibleRows, place: int) -> int:
     """The last of the repeats that a row stands for."""
     row, fold = int(visible.row[place]), int(visible.fold[place])
     member = index.runs.member

@@ -29,7 +29,7 @@ def compared(tmp_path: Path, ours: Json, theirs: Json) -> Comparison:
 
 
 def score(tmp_path: Path, ours: Json, theirs: Json) -> float:
-    return float(compared(tmp_path, ours, theirs).score[0])
+    return float(compared(tmp_path, ours, theirs).scores.score[0])
 
 
 ZERO = tensor(0.0)
@@ -72,5 +72,5 @@ def test_tensors_are_found_where_the_dump_lies_now(
         trees.append(build_tree(read_dump(folder)))
     found = compare(match_trees(*trees), Tolerance())
     assert found.mode == "tensor"
-    assert len(found.tensors) > 100
-    assert found.unreadable == {}
+    assert len(found.elements.tensors) > 100
+    assert found.elements.unreadable == {}

@@ -28,7 +28,7 @@ def score(tmp_path: Path, ours: dict[str, Json], theirs: dict[str, Json], name: 
 
     matching = match_trees(make("p", ours), make("b", theirs))
     node = matching.problem.by_name[name]
-    return float(compare(matching, Tolerance()).node_score[node.exec_order])
+    return float(compare(matching, Tolerance()).nodes.outputs[node.exec_order])
 
 
 def gradient(norm: float) -> dict[str, Json]:
@@ -147,10 +147,10 @@ def test_gradients_are_apart_by_the_tokens_that_ties_moved(
     at = {name: node.exec_order for name, node in matching.problem.by_name.items()}
     for moved in (MovedTokens(share), MovedTokens(unseen={back: share, call: 1.0})):
         found = compare(matching, Tolerance(), moved=moved)
-        assert (float(found.node_score[at[back]]) == 0.0) is agrees
-        assert found.node_score[at[call]] > 0.5  # what was put out before is not excused
+        assert (float(found.nodes.outputs[at[back]]) == 0.0) is agrees
+        assert found.nodes.outputs[at[call]] > 0.5  # what was put out before is not excused
     elsewhere = compare(matching, Tolerance(), moved=MovedTokens(unseen={"another": share}))
-    assert elsewhere.node_score[at[back]] > 0
+    assert elsewhere.nodes.outputs[at[back]] > 0
 
 
 @pytest.mark.parametrize(("read", "by"), [(0.02, "inputs"), (0.01, "rounding")])
@@ -168,9 +168,11 @@ def test_what_is_let_pass_keeps_its_error_and_says_why(
     found = compare(matching, Tolerance())
     row = found.keys.index("output.0")
     apart = relative_error(*found.statistics)[row]
-    assert found.error[row] == apart > found.limit[row] == found.judged[row]
-    assert found.score[row] == 0.0 and found.let_pass == {row: by}
-    measured = float(score_of(found.error, found.limit)[row])
-    stated = min(measured, float(found.node_input_score[0])) if by == "inputs" else 0.0
-    assert found.stated[row] == found.node_stated[0] == stated and (stated > 0) is (by == "inputs")
+    assert found.scores.error[row] == apart > found.scores.limit[row] == found.scores.judged[row]
+    assert found.scores.score[row] == 0.0 and found.scores.let_pass == {row: by}
+    measured = float(score_of(found.scores.error, found.scores.limit)[row])
+    stated = min(measured, float(found.nodes.inputs[0])) if by == "inputs" else 0.0
+    assert found.scores.stated[row] == found.nodes.stated[0] == stated and (stated > 0) is (
+        by == "inputs"
+    )
     assert told_by(found, row) is not None

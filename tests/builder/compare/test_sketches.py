@@ -21,7 +21,7 @@ from builder.judge.verdict import judge
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree
 from builder.reasons import ExtremesAgree
-from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.capture.value_options import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import TensorBook
 from tests.builder.dumps import Json, forward, write_dump
@@ -121,7 +121,7 @@ def permuted() -> tuple[Json, Json]:
 
 def test_elements_that_were_moved_are_a_finding_in_words(tmp_path: Path) -> None:
     comparison = compared(tmp_path, *permuted(), sketch_version=1)
-    assert comparison.unseen.tolist() == [False, False, True]
+    assert comparison.distances.unseen.tolist() == [False, False, True]
     (finding,) = walk(comparison).findings
     codes = [facts(reason)["code"] for reason in finding.reasons]
     assert codes == ["elements_moved", "explained", "statistics_agree"]
@@ -129,14 +129,14 @@ def test_elements_that_were_moved_are_a_finding_in_words(tmp_path: Path) -> None
     (noted,) = judge(comparison)[1].reasons
     assert (facts(noted)["code"], facts(noted)["of"]) == ("elements_differ", "sketch")
     # One number for one fact: the card's, that of the note and that of the table.
-    assert facts(noted)["error"] == facts(finding.reasons[1])["apart"] == comparison.error[2]
+    assert facts(noted)["error"] == facts(finding.reasons[1])["apart"] == comparison.scores.error[2]
     assert judge(comparison)[1].verdict == "pass"
 
 
 @pytest.mark.parametrize("head", [{}, {"sketch_version": 99}])
 def test_sketches_of_an_unknown_version_are_not_used(tmp_path: Path, head: Json) -> None:
     comparison = compared(tmp_path, *permuted(), **head)
-    assert comparison.estimates is None
+    assert comparison.elements.estimates is None
     assert walk(comparison).findings == []
 
 
@@ -149,7 +149,7 @@ def test_values_that_were_not_in_memory_never_differ(
     other = blank if is_on_both_sides else recorded(X * 2)
     sides = ({A: forward([each], [recorded(X)])} for each in (blank, other))
     comparison = compared(tmp_path, *sides, sketch_version=1)
-    assert np.isnan(comparison.error[0]) and np.isnan(comparison.score[0])
+    assert np.isnan(comparison.scores.error[0]) and np.isnan(comparison.scores.score[0])
     assert walk(comparison).findings == []
     assert flag in [facts(reason)["code"] for reason in judge(comparison)[0].reasons]
 

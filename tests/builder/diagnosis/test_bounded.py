@@ -60,6 +60,6 @@ def test_rounding_that_a_norm_blows_up_is_explained(
     theirs = _record(tmp_path / "b", x)
     comparison = _compared(ours, theirs)
     at = comparison.matching.problem.by_name[_CALL].exec_order
-    assert comparison.node_score[at] > 0.25
+    assert comparison.nodes.outputs[at] > 0.25
     found = walk_by_scores(comparison, 0.25).findings
     assert [finding.node.name for finding in found] == named

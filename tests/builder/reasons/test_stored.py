@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from builder.reasons import (
+    DefaultDiffers,
     Explained,
     FuzzyGuess,
     NormErrorGrows,
@@ -43,6 +44,22 @@ def test_what_releases_wrote_is_understood_and_written_again_byte_for_byte(text:
     assert not any(isinstance(reason, NotUnderstood) for reason in reasons)
     assert all(sentence(reason) and sentence(reason, "zh") for reason in reasons)
     assert encode(reasons) == text
+
+
+def test_a_default_that_stood_by_its_frameworks_names_is_read_as_it_is_now() -> None:
+    earlier = {
+        "code": "default_differs",
+        "what": "GELU's form",
+        "mindspore": "tanh",
+        "pytorch": "erf",
+    }
+    reasons = decode(json.dumps([earlier]))
+    assert reasons == [DefaultDiffers("GELU's form", "tanh", "MindSpore", "erf", "PyTorch")]
+    assert sentence(reasons[0]) == (
+        "GELU's form is tanh by default in MindSpore and erf in PyTorch"
+    )
+    del earlier["pytorch"]
+    assert isinstance(decode(json.dumps([earlier]))[0], NotUnderstood)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_what_is_read_of_the_file_is_read_once_for_all_patches(
     opened = ResultDatabase(database.file)
     statements: list[str] = []
     event.listen(
-        opened.engine, "before_cursor_execute", lambda *said: statements.append(str(said[2]))
+        opened.stored.engine, "before_cursor_execute", lambda *said: statements.append(str(said[2]))
     )
     opened.with_patches(Patches()).summary()
     first = len(statements)

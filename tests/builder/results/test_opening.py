@@ -88,7 +88,10 @@ def test_view_in_place_of_a_table_is_refused(changed: Callable[..., Path]) -> No
 
 def test_nothing_can_be_written(original: Path) -> None:
     database = ResultDatabase(original)
-    with database.engine.connect() as connection, pytest.raises(SQLAlchemyError, match="readonly"):
+    with (
+        database.stored.engine.connect() as connection,
+        pytest.raises(SQLAlchemyError, match="readonly"),
+    ):
         connection.exec_driver_sql("DELETE FROM node")
     database.close()
 
@@ -100,7 +103,7 @@ def test_time_is_that_of_one_statement_not_of_all_that_is_done_between(
     monkeypatch.setattr(opening, "_PROGRESS_STEPS", 1)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     database = ResultDatabase(original)
-    with database.engine.connect() as connection:
+    with database.stored.engine.connect() as connection:
         for _ in range(3):
             time.sleep(0.15)
             assert connection.exec_driver_sql("SELECT count(*) FROM node").scalar_one() > 5

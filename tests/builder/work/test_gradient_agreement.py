@@ -24,8 +24,8 @@ def _comparison(held: float, read: float | None) -> Comparison:
     scores = [held] if read is None else [held, read]
     made = SimpleNamespace(
         matching=matching,
-        node_score=np.array([held, 0.0]),
-        score=np.array(scores),
+        nodes=SimpleNamespace(outputs=np.array([held, 0.0])),
+        scores=SimpleNamespace(score=np.array(scores)),
         pairs=SimpleNamespace(node=np.arange(len(scores))),
         keys=["parameters_grad.weight", "input.gradient"][: len(scores)],
     )

@@ -125,7 +125,7 @@ def test_what_fails_in_stop_ends_the_dump_and_not_the_run(
     def fail(_: object) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("msprobe_core.torch.recorder.TorchStepRecorder.stop", fail)
+    monkeypatch.setattr("msprobe_core.capture.step_recording.StepRecording.stop", fail)
     target.stop()
     target.step()
     target.start(model)

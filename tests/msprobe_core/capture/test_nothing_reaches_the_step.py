@@ -325,13 +325,13 @@ def test_an_optimizer_of_parameters_that_raise(level: str, debugger: Make, dumps
 def test_a_token_range_whose_hooks_fail(
     debugger: Make, dumps: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from msprobe_core.torch.watch.capture import Capture
+    from msprobe_core.torch.torch_watch import TorchWatch
 
     def fail(*_: object) -> None:
         raise RuntimeError("no hooks")
 
     model, target = Net(), debugger(level="mix")
-    monkeypatch.setattr(Capture, "start", fail)
+    monkeypatch.setattr(TorchWatch, "start", fail)
     target.start(model=model, token_range=[0, 0])
     assert model(torch.ones(1, 4)).shape == (1, 4)
     target.stop()

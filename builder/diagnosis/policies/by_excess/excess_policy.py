@@ -342,7 +342,7 @@ class ByExcess:
 
     def _is_other_data(self, excess: Excess) -> bool:
         """Whether the run's own input is outside the tolerance: what was done to it is unknown."""
-        score = self._comparison.score[excess.row]
+        score = self._comparison.scores.score[excess.row]
         return self._known.paired.is_integer(excess.row) or bool(score > self._facts.threshold)
 
     # --- what is put out --------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class Case:
     @property
     def score(self) -> float:
         """The score of that value; 0 where it has none."""
-        return float(np.nan_to_num(self.facts.comparison.score[self.excess.row]))
+        return float(np.nan_to_num(self.facts.comparison.scores.score[self.excess.row]))
 
     @property
     def worst(self) -> tuple[str, float]:
@@ -117,7 +117,7 @@ class Case:
         norm; estimates err by as much again), and of integers, which are names, not sizes.
         """
         row, known, comparison = self.excess.row, self.known, self.facts.comparison
-        apart = float(comparison.error[row])
+        apart = float(comparison.scores.error[row])
         if known.paired.is_integer(row) or not 0 < known.share[row] <= _FURTHEST:
             return named
         if not 0 < apart < inf:

@@ -33,7 +33,7 @@ class ReturnedGradients:
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
         self._facts, self._known, self._flow = facts, facts.known, flows[0]
         self._matching = facts.comparison.matching
-        self._incomparable = frozenset(facts.comparison.incomparable)
+        self._incomparable = frozenset(facts.comparison.blank.incomparable)
 
     def of_output(self, node: TreeNode | None, row: int) -> Excess | None:
         """The excess of the gradient of what a node of the forward pass put out."""

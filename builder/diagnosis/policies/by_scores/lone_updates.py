@@ -53,7 +53,7 @@ def _rounded(facts: Facts, node: TreeNode) -> int | None:
 
 def _apart(facts: Facts, row: int) -> float:
     """How far apart the sides of a row are, as far as its error tells."""
-    return float(facts.comparison.judged[row] * facts.comparison.statistics[1].table[3][row])
+    return float(facts.comparison.scores.judged[row] * facts.comparison.statistics[1].table[3][row])
 
 
 def _step(facts: Facts, before: int, written: int) -> float:
@@ -74,4 +74,4 @@ def _distance(one: Record, other: Record) -> float:
 
 
 def _agrees(facts: Facts, row: int | None) -> bool:
-    return row is not None and bool(facts.comparison.score[row] < _AGREES)
+    return row is not None and bool(facts.comparison.scores.score[row] < _AGREES)

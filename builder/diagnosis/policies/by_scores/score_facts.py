@@ -7,9 +7,8 @@ from math import inf
 
 import numpy as np
 
-from builder.compare.comparison import Comparison
 from builder.compare.score import score_of
-from builder.compare.statistics import Bools
+from builder.compare.statistics import Bools, Statistics
 from builder.diagnosis.choices import Choices
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
@@ -28,14 +27,14 @@ class ScoreFacts:
         self._facts, self._paired = facts, facts.paired
         self.comparison = comparison = facts.comparison
         nodes = comparison.pairs.node
-        ratio = comparison.judged / comparison.limit
+        ratio = comparison.scores.judged / comparison.scores.limit
         self._strain = np.where(np.isnan(ratio), 0.0, ratio)
-        inexact = nodes[comparison.error > 0]
+        inexact = nodes[comparison.scores.error > 0]
         self._first_inexact = int(inexact[0]) if inexact.size else -1
-        forgiven = comparison.judged == comparison.limit
+        forgiven = comparison.scores.judged == comparison.scores.limit
         self._forgiven: list[bool] = forgiven.tolist()
         self._forgiving = set(nodes[forgiven].tolist())
-        integers = (comparison.error > 0) & ~comparison.is_output & self._paired.integer
+        integers = (comparison.scores.error > 0) & ~comparison.is_output & self._paired.integer
         self._changing_integers = set(nodes[integers].tolist())
         changed = set(nodes[list(comparison.differs)].tolist())
         self._noteworthy = facts.diverging | self._forgiving | changed | self._changing_integers
@@ -44,7 +43,7 @@ class ScoreFacts:
     @cached_property
     def _hidden(self) -> list[bool]:
         ours, theirs = (statistics.nonfinite for statistics in self.comparison.statistics)
-        return list((_are_masked(self.comparison) | (ours & theirs)).tolist())
+        return list((_are_masked(self.comparison.statistics) | (ours & theirs)).tolist())
 
     def is_noteworthy(self, node: TreeNode) -> bool:
         """Whether anything about a matched node is not as in its partner."""
@@ -74,7 +73,7 @@ class ScoreFacts:
         inputs = self._paired.read(node)
         return (
             node.exec_order == self._first_inexact
-            and not (self.comparison.error[inputs] > 0).any()
+            and not (self.comparison.scores.error[inputs] > 0).any()
             and self.strain(node) > _CLEAR_FIRST
         )
 
@@ -85,7 +84,7 @@ class ScoreFacts:
 
     def inexact_inputs(self, node: TreeNode) -> list[int]:
         """The rows of inputs that differ at all, within the tolerance or not."""
-        is_output, error = self.comparison.is_output, self.comparison.error
+        is_output, error = self.comparison.is_output, self.comparison.scores.error
         return [row for row in self._paired.rows(node) if not is_output[row] and error[row] > 0]
 
     def changed_integers(self, node: TreeNode) -> list[int]:
@@ -109,8 +108,8 @@ class ScoreFacts:
         Tolerances grow with depth, so that whether two numbers agree depends on where one asks.
         """
         comparison = self.comparison
-        least = np.full_like(comparison.limit, comparison.limit.min(initial=np.inf))
-        closest = score_of(comparison.judged, least)
+        least = np.full_like(comparison.scores.limit, comparison.scores.limit.min(initial=np.inf))
+        closest = score_of(comparison.scores.judged, least)
         rows = comparison.is_output & ~self._facts.is_divergent & (closest > self._facts.threshold)
         return list(np.flatnonzero(rows).tolist())
 
@@ -155,15 +154,12 @@ class ScoreFacts:
         """
         outputs = [row for row in self._paired.rows(node) if self.comparison.is_output[row]]
         agree = bool(outputs) and not self._facts.divergent(node).outputs
-        compared = any(self.comparison.score[row] >= 0 for row in outputs)
+        compared = any(self.comparison.scores.score[row] >= 0 for row in outputs)
         return agree and compared and all(map(self._facts.is_of_another_form, inputs))
 
 
-def _are_masked(comparison: Comparison) -> Bools:
+def _are_masked(sides: tuple[Statistics, Statistics]) -> Bools:
     """Which rows hold on both sides numbers as large as masks, beside which nothing else counts."""
     with np.errstate(invalid="ignore"):
-        ours, theirs = (
-            np.fmax(*np.abs(statistics.table[:2])) >= LARGEST
-            for statistics in comparison.statistics
-        )
+        ours, theirs = (np.fmax(*np.abs(statistics.table[:2])) >= LARGEST for statistics in sides)
     return np.asarray(ours & theirs)

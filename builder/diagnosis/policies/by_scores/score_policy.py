@@ -215,7 +215,7 @@ class ByScores:
         facts, comparison = self._facts, self._facts.comparison
         made = self._known.choices.made_integers(node)
         read = facts.paired.read(node)
-        known = comparison.error[read]
+        known = comparison.scores.error[read]
         ranks = has(node.call, "chooses", "picks")
         if not made or ranks or node.kind != "api" or node.phase != "forward":
             return None

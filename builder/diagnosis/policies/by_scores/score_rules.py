@@ -61,7 +61,7 @@ class Case:
 
     def score_of_worst(self, rows: list[int]) -> float:
         """The highest score among some rows."""
-        return float(self.facts.comparison.score[self.facts.worst(rows)])
+        return float(self.facts.comparison.scores.score[self.facts.worst(rows)])
 
     def named_by(self, values: range | list[int]) -> Finding | None:
         """The finding whose nodes made one of the problem side's values."""
@@ -291,7 +291,7 @@ def has_grown(case: Case) -> bool:
     score, before = case.facts.scores(case.node)[0] or 0.0, case.facts.reads(case.node)
     # What is off already may grow by as much again without a fault of its own.
     grown = score - before > case.facts.threshold + before
-    ours, theirs = case.facts.comparison.precision
+    ours, theirs = case.facts.comparison.setting.precision
     is_fine = case.node.phase == "forward" and ours == theirs
     return grown and (is_fine or case.scored.is_clear(case.rows.outputs))
 
@@ -334,7 +334,7 @@ def _reads_uncompared(facts: Facts, node: TreeNode) -> bool:
     """Whether a node reads tensors of which none is compared: its partner has no values."""
     comparison, values = facts.comparison, facts.paired.values
     rows = (row for row in facts.paired.rows(node) if not comparison.is_output[row])
-    if any(comparison.score[row] >= 0 for row in rows):
+    if any(comparison.scores.score[row] >= 0 for row in rows):
         return False
     return any(
         values.records[index].dtype is not None and values.keys[index].startswith("input")

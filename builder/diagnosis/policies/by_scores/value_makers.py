@@ -80,6 +80,6 @@ class ValueMakers:
             and facts.sees_elements(r)
             and numbers[facts.paired.value_pair(r)[0]] == numbers[ours]
         ]
-        scores = facts.comparison.score
+        scores = facts.comparison.scores.score
         before = max((float(scores[r]) for r in same), default=1.0)
         return made if float(scores[row]) - before > facts.threshold + before else None

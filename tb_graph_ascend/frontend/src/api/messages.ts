@@ -871,14 +871,16 @@ export interface components {
         };
         /**
          * DefaultDiffers
-         * @description A default in which two frameworks differ; both as text.
+         * @description A default in which two frameworks differ; `value` and `other` are the two as text.
          */
         DefaultDiffers: {
             /** @enum {unknown} */
             code: "default_differs";
             what: string;
-            mindspore: string;
-            pytorch: string;
+            value: string;
+            framework: string;
+            other: string;
+            other_framework: string;
         };
         /**
          * ReplicaDiffers

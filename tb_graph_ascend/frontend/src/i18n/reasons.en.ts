@@ -89,7 +89,7 @@ export const reasonsEn: Record<string, string> = {
   tokens_aligned: "{{tokens}} tokens of {{requests}} requests are computed by both runs, by one of them in {{passes}} forward passes; each is compared with itself. Rows of tokens that the other run has in no sequence: {{left}}",
   rules_unfit: "rules for calls that fit none ({{count}}): {{names}}",
   files_broken: "files of values that cannot be read and are not compared ({{count}}), first {{name}}",
-  default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",
+  default_differs: "{{what}} is {{value}} by default in {{framework}} and {{other}} in {{other_framework}}",
   nonfinite_made: "makes {{state}} in {{value}} from finite inputs",
   nonfinite_first: "its {{value}} holds the first {{state}} of its step, where the benchmark has none",
   nonfinite_follows: "the first {{state}} of its step, where the benchmark has none, is in {{value}} of {{maker}}; this call, which runs before it, already differs",

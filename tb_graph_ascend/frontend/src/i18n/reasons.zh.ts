@@ -89,7 +89,7 @@ export const reasonsZh: Record<string, string> = {
   tokens_aligned: "两次运行共同计算了 {{requests}} 个请求的 {{tokens}} 个 token，其中一次运行分为 {{passes}} 次前向；逐 token 比较。另一次运行的序列中没有的 token 行：{{left}}",
   rules_unfit: "没有匹配到任何调用的规则（{{count}} 条）：{{names}}",
   files_broken: "无法读取、未作比较的数值文件（{{count}} 个），第一个是 {{name}}",
-  default_differs: "{{what}} 的默认值：MindSpore 为 {{mindspore}}，PyTorch 为 {{pytorch}}",
+  default_differs: "{{what}} 的默认值：{{framework}} 为 {{value}}，{{other_framework}} 为 {{other}}",
   nonfinite_made: "由有限的输入在 {{value}} 中产生了 {{state}}",
   nonfinite_first: "其 {{value}} 含有所在步的第一个 {{state}}，而标杆侧没有",
   nonfinite_follows: "所在步的第一个 {{state}}（标杆侧没有）在 {{maker}} 的 {{value}} 中；在它之前运行的此调用已经不同",

@@ -4,6 +4,7 @@
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import type { Node, Side } from "../api/types";
+import { arrived, destination, nextTicket, nodeAhead, useAhead } from "./ahead";
 import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
@@ -15,26 +16,11 @@ import { followed } from "./underway";
 import type { Linked } from "./url";
 
 const state = useApp.getState;
+const ahead = useAhead.getState;
+const { setState: setAhead } = useAhead;
 
 /** Children of the root among which a micro-step is looked for. */
 const TOP_LEVEL = 500;
-
-/** Counts openings, so that a slow earlier one cannot overwrite a later one. */
-let opening = 0;
-/** Counts switches, of which the last one ends the page's being busy. */
-let switches = 0;
-/** The opening under way: what is selected meanwhile belongs to the pair that comes. */
-let settled: Promise<void> = Promise.resolve();
-/** The step and rank under way: what the person does meanwhile is meant from there. */
-let coming: PairChoice | null = null;
-/** Counts what the person selected, when it was asked for: a slow earlier one overwrites no later one. */
-let selecting = 0;
-/** The node that a switch under way selects again by its name: meanwhile none is selected. */
-let carried: Node | undefined;
-/** The node under way: a key pressed meanwhile goes on from there, not from what is still shown. */
-let heading: { readonly node: number } | null = null;
-/** The opening of another file under way: keys pressed meanwhile are meant for that one. */
-let arriving: { readonly db: string; readonly done: Promise<void> } | null = null;
 
 interface DatabaseOptions {
   /** Its file was written anew. */
@@ -49,9 +35,8 @@ interface DatabaseOptions {
  * leaves it and says so. A link to a step and rank that are gone opens no others in their place. */
 export async function openDatabase(db: string, linked?: Linked, options: DatabaseOptions = {}): Promise<void> {
   const { replaced = false, at } = options;
-  const ticket = ++opening;
-  coming = null;
-  carried = undefined;
+  const ticket = nextTicket("opening");
+  setAhead({ coming: null, carried: undefined });
   const done = switching(() => openDatabase(db, linked, options), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
@@ -59,65 +44,37 @@ export async function openDatabase(db: string, linked?: Linked, options: Databas
     const database = await queryClient.query(databaseQuery(db));
     const pair = linked ? cellOf(linked) : (at ?? null);
     if (pair && !hasPair(database, pair)) {
-      if (ticket === opening) leave({ db, gone: { what: "pair", ...pair } });
+      if (ticket === ahead().opening) leave({ db, gone: { what: "pair", ...pair } });
       return;
     }
     const first = linked && pair ? undefined : firstPlace(await answer, at);
     const place = pair ?? firstPair(database, first);
     const link = linked && sameFile(linked, database) ? linked : undefined;
-    if (ticket !== opening) return;
+    if (ticket !== ahead().opening) return;
     if (!place) leave({ db });
     else await show(ticket, { db, ...place }, { linked: link, select: first?.node, ok: isOk(database, place), anew: replaced });
     if (linked && !link) state().set({ notice: "rebuilt" });
-    if (replaced && ticket === opening) state().set({ notice: "replaced" });
+    if (replaced && ticket === ahead().opening) state().set({ notice: "replaced" });
   });
   const arrival = { db, done };
-  arriving = arrival;
-  settled = done;
+  setAhead({ arriving: arrival, settled: done });
   await done;
-  if (arriving === arrival) arriving = null;
-}
-
-/** The file that is shown, or on its way. */
-export function fileAhead(): string | null {
-  return arriving?.db ?? state().db;
-}
-
-/** Whether another file is on its way. */
-export function isArriving(): boolean {
-  return arriving !== null;
-}
-
-/** Until a file that was asked for is there, or could not be opened. */
-export async function arrived(): Promise<void> {
-  await arriving?.done;
-}
-
-/** Until the step and rank that were asked for are there, or could not be opened. */
-export async function switched(): Promise<void> {
-  await settled;
-}
-
-/** The node that is selected, or on its way. */
-export function nodeAhead(): number | null {
-  return heading?.node ?? state().selected;
+  if (ahead().arriving === arrival) setAhead({ arriving: null });
 }
 
 /** Go to a node; until one is there, keys go on from it. */
 async function towards(node: number, run: () => Promise<void>): Promise<void> {
   // A record of its own for each way: an earlier way to the same place must not end this one.
   const way = { node };
-  heading = way;
+  setAhead({ heading: way });
   await followed(run);
-  if (heading === way) heading = null;
+  if (ahead().heading === way) setAhead({ heading: null });
 }
 
 /** Show that something is not there any more, and nothing in its place. */
 export function leave(shown: Partial<Pick<AppState, "db" | "gone">>): void {
-  opening += 1;
-  arriving = null;
-  coming = null;
-  carried = undefined;
+  nextTicket("opening");
+  setAhead({ arriving: null, coming: null, carried: undefined });
   const picks = { problem: null, benchmark: null };
   state().set({ gone: null, ...shown, step: null, rank: null, selected: null, session: null, picks });
 }
@@ -134,30 +91,19 @@ interface OpenOptions {
   ticket?: number | undefined;
 }
 
-interface PairChoice {
-  step: number | null;
-  rank: number | null;
-}
-
-/** The step and rank that are shown, or on their way. */
-export function destination(): PairChoice {
-  const { step, rank } = state();
-  return coming ?? { step, rank };
-}
-
 /** Show a (step, rank), keeping what is open and selected where it exists there too. */
 export function openPair(step: number, rank: number, options: OpenOptions = {}): Promise<void> {
   const { db } = state();
   if (db === null) return Promise.resolve();
-  const ticket = ++opening;
-  arriving = null;
-  coming = { step, rank };
-  settled = switching(
+  const ticket = nextTicket("opening");
+  setAhead({ arriving: null, coming: { step, rank } });
+  const settled = switching(
     () => openPair(step, rank, { ...options, ticket: undefined }),
     () => show(ticket, { db, step, rank }, options),
   ).finally(() => {
-    if (ticket === opening) coming = null;
+    if (ticket === ahead().opening) setAhead({ coming: null });
   });
+  setAhead({ settled });
   return settled;
 }
 
@@ -171,8 +117,8 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const { session: before, selected } = state();
   const { db, step, rank } = place;
   const previous = before?.db === db && !options.anew ? before : null;
-  const node = selected === null ? carried : previous?.get(selected);
-  carried = node;
+  const node = selected === null ? ahead().carried : previous?.get(selected);
+  setAhead({ carried: node });
   const chosen = options.select ?? options.linked?.selected ?? null;
   const diff = new DiffView(place, options.linked?.open);
   // Where nothing is carried over, rows and graphs are asked for at once.
@@ -181,7 +127,7 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   if (!options.linked && previous) keepRowsOpen(session, previous);
   const { found, failed } = chosen === null ? await twin(session, node) : { found: chosen, failed: false };
   const select = found;
-  if (ticket !== opening) return;
+  if (ticket !== ahead().opening) return;
   if (session.pair.status === "ok") void diff.start(select);
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
   // What was looked for in another file says nothing in this one; a link brings its own.
@@ -195,9 +141,9 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   prepareSearchSoon(session);
   const view = options.linked?.view;
   // What the person selected since waits for this pair and comes after it: it keeps its ticket.
-  if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
+  if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? ahead().selecting });
   if (view) session.diff.pane?.setTop(view.y);
-  if (ticket === opening) carried = undefined;
+  if (ticket === ahead().opening) setAhead({ carried: undefined });
 }
 
 /** What is shown as a graph in another pair; a single graph starts as one, its root. */
@@ -215,10 +161,10 @@ function graphFollows(
 
 /** Run a switch; the page is busy while any is under way. */
 async function switching(retry: () => unknown, step: () => Promise<unknown>): Promise<void> {
-  const mine = ++switches;
+  const mine = nextTicket("switches");
   state().set({ busy: true });
   await followed(() => guarded(retry, step));
-  if (mine === switches) state().set({ busy: false });
+  if (mine === ahead().switches) state().set({ busy: false });
 }
 
 interface SelectOptions {
@@ -229,9 +175,9 @@ interface SelectOptions {
 /** Select a node, open the rows around it and scroll to it. */
 export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
   const { db } = state();
-  const ticket = options.ticket ?? ++selecting;
+  const ticket = options.ticket ?? nextTicket("selecting");
   await towards(id, async () => {
-    await settled;
+    await ahead().settled;
     const { session } = state();
     // The number of a node means nothing in a file that was opened meanwhile.
     if (session?.db !== db) return;
@@ -243,7 +189,7 @@ export async function selectNode(id: number, options: SelectOptions = {}): Promi
 }
 
 async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
-  const overtaken = (): boolean => options.ticket !== selecting || state().session !== session;
+  const overtaken = (): boolean => options.ticket !== ahead().selecting || state().session !== session;
   const node = await session.load(id);
   if (!node || overtaken()) return;
   state().set({ selected: id });
@@ -253,10 +199,10 @@ async function selectIn(session: GraphSession, id: number, options: SelectOption
 
 /** Select the first cause of all, switching step and rank where it is elsewhere. */
 export async function startHere(): Promise<void> {
-  const ticket = ++selecting;
+  const ticket = nextTicket("selecting");
   const focused = document.activeElement;
   await followed(async () => {
-    await settled;
+    await ahead().settled;
     const { db } = state();
     if (db === null) return;
     await guarded(startHere, async () => {
@@ -272,7 +218,7 @@ export async function startHere(): Promise<void> {
  * Who went on to another control meanwhile stays there: what is typed belongs to it. */
 export async function showPlace(
   place: NodePlace,
-  ticket = ++selecting,
+  ticket = nextTicket("selecting"),
   focused = document.activeElement,
 ): Promise<void> {
   await openPlace(place, ticket);
@@ -280,14 +226,14 @@ export async function showPlace(
 }
 
 /** Show a node of any step and rank, with its values. */
-export async function openPlace(place: NodePlace, ticket = ++selecting): Promise<void> {
+export async function openPlace(place: NodePlace, ticket = nextTicket("selecting")): Promise<void> {
   state().set({ bottomTab: "values" });
   await goTo(place, ticket);
 }
 
 /** Select a node of any step and rank; what was asked for since stays selected. */
-export async function goTo({ step, rank, node }: NodePlace, ticket = ++selecting): Promise<void> {
-  if (ticket !== selecting) return;
+export async function goTo({ step, rank, node }: NodePlace, ticket = nextTicket("selecting")): Promise<void> {
+  if (ticket !== ahead().selecting) return;
   const shown = destination();
   if (step === shown.step && rank === shown.rank) await selectNode(node, { ticket });
   else await towards(node, () => openPair(step, rank, { select: node, ticket }));
@@ -357,7 +303,7 @@ export async function goToNamed({ step, rank }: Cell, name: string, side: Side =
   await guarded(() => goToNamed({ step, rank }, name, side), async () => {
     const shown = destination();
     if (step !== shown.step || rank !== shown.rank) await openPair(step, rank);
-    await settled;
+    await ahead().settled;
     const { session } = state();
     if (session?.pair.step !== step || session.pair.rank !== rank) return;
     const other = side === "problem" ? "benchmark" : "problem";

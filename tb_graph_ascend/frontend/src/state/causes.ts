@@ -10,6 +10,7 @@ import { type Frame, parseFrame } from "../text/frames";
 import { holdsEverywhere } from "../i18n/findingreasons";
 import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
+import { FRAMEWORK_PACKAGES } from "./frameworkpackages";
 import { rangesText } from "./ranges";
 
 /** What the server calls the module of what the optimizer does. */
@@ -267,8 +268,10 @@ export function placeText(t: TFunction, { finding: { node } }: Cause, { name, mo
 }
 
 /** Where a framework speaks, not the model; a model's own package counts as the model. */
-const FRAMEWORK =
-  /[\\/](?:site|dist)-packages[\\/](?:torch|torch_npu|mindspore|msprobe|msprobe_core)[\\/]|[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)/;
+const FRAMEWORK = new RegExp(
+  String.raw`[\\/](?:site|dist)-packages[\\/](?:${FRAMEWORK_PACKAGES.join("|")})[\\/]` +
+    String.raw`|[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)`,
+);
 
 /** The innermost frame outside the framework, else the innermost of all. */
 export function modelFrame(stack: readonly string[]): Frame | null {

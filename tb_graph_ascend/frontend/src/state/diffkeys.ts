@@ -1,7 +1,8 @@
 /* What keys do in the rows: up and down select, left and right close and open, Home and End go. */
 
 import type { DiffRow } from "../api/types";
-import { nodeAhead, selectNode } from "./actions";
+import { selectNode } from "./actions";
+import { nodeAhead } from "./ahead";
 import type { DiffView } from "./diffview";
 
 /** Do what a key asks; false when it asks nothing here. */

@@ -3,7 +3,8 @@
 
 import { queryClient, refreshDatabase } from "../api/queries";
 import type { DatabaseEntry } from "../api/types";
-import { fileAhead, guarded, openDatabase } from "./actions";
+import { guarded, openDatabase } from "./actions";
+import { fileAhead } from "./ahead";
 import { followMappings } from "./mapping";
 
 interface Known {

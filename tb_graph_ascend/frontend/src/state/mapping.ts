@@ -10,7 +10,8 @@ import { mappingsQuery, proposalsQuery, queryClient, refreshDatabase } from "../
 import { keepPairs } from "../api/sessionpairs";
 import type { MappedPair, MappingResult, Side } from "../api/types";
 import { type Held, heldNode } from "../graph/mapdrag";
-import { guarded, selectNode, switched } from "./actions";
+import { guarded, selectNode } from "./actions";
+import { switched } from "./ahead";
 import { type AppState, useApp } from "./store";
 
 /** What one change did to the pairs of a database. */

@@ -7,8 +7,6 @@ import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";
 import { otherSide } from "../graph/mapdrag";
 import {
-  arrived,
-  destination,
   guarded,
   openPair,
   pickNode,
@@ -16,6 +14,7 @@ import {
   startHere,
   stepCause,
 } from "./actions";
+import { arrived, destination } from "./ahead";
 import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
 import { toggleBoxes, useBoxes } from "./boxes";
 import { moveInRows } from "./diffkeys";

@@ -1,7 +1,8 @@
 /* Goes where a link, Back or Forward lead to; what is not there any more is said, not replaced. */
 
 import type { DatabaseEntry } from "../api/types";
-import { destination, isArriving, leave, openDatabase, selectNode } from "./actions";
+import { leave, openDatabase, selectNode } from "./actions";
+import { destination, isArriving } from "./ahead";
 import { useBoxes } from "./boxes";
 import { useApp } from "./store";
 import type { Linked } from "./url";

@@ -47,7 +47,8 @@ vi.mock("../../src/api/queries", () => ({
   databaseQuery: vi.fn(),
 }));
 
-const { goTo, nodeAhead, openDatabase, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
+const { goTo, openDatabase, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
+const { nodeAhead } = await import("../../src/state/ahead");
 const { withSelection } = await import("../../src/state/underway");
 const { GraphSession } = await import("../../src/state/session");
 const { useApp } = await import("../../src/state/store");

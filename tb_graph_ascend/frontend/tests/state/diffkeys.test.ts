@@ -5,13 +5,13 @@ import { PAGE, RowPages } from "../../src/graph/rowpages";
 import type { DiffView } from "../../src/state/diffview";
 import { row, windowOf } from "../rows";
 
-const ahead = vi.hoisted(() => ({ node: null as number | null }));
-vi.mock("../../src/state/actions", () => ({
-  nodeAhead: () => ahead.node,
+vi.mock("../../src/state/actions", async () => {
+  const { useAhead } = await import("../../src/state/ahead");
   // The answer to where a node is stays out: it is on its way all the time.
-  selectNode: (id: number) => (ahead.node = id),
-}));
+  return { selectNode: (node: number) => useAhead.setState({ heading: { node } }) };
+});
 const { moveInRows } = await import("../../src/state/diffkeys");
+const { nodeAhead, useAhead } = await import("../../src/state/ahead");
 
 /** A list of two pages, of which the first is there. */
 function view() {
@@ -36,20 +36,20 @@ function view() {
 }
 
 beforeEach(() => {
-  ahead.node = 3;
+  useAhead.setState({ heading: { node: 3 } });
 });
 
 it("moves by as many rows as the key is pressed while the first is being selected", () => {
   const { diff } = view();
   for (let press = 0; press < 4; press += 1) moveInRows("ArrowDown", diff);
-  expect(ahead.node).toBe(7);
+  expect(nodeAhead()).toBe(7);
 });
 
 it("moves on from a row that is not there yet, and selects it once it is", async () => {
   const { diff, arrive } = view();
-  ahead.node = PAGE - 1;
+  useAhead.setState({ heading: { node: PAGE - 1 } });
   for (let press = 0; press < 3; press += 1) moveInRows("ArrowDown", diff);
-  expect([ahead.node, diff.cursor]).toEqual([PAGE - 1, PAGE + 2]);
+  expect([nodeAhead(), diff.cursor]).toEqual([PAGE - 1, PAGE + 2]);
   await arrive();
-  expect([ahead.node, diff.cursor]).toEqual([PAGE + 2, null]);
+  expect([nodeAhead(), diff.cursor]).toEqual([PAGE + 2, null]);
 });

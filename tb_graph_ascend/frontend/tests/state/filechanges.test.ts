@@ -4,10 +4,8 @@ import { beforeEach, expect, it, vi } from "vitest";
 import type { DatabaseEntry } from "../../src/api/types";
 
 const calls = vi.hoisted(() => ({ openDatabase: vi.fn(), followMappings: vi.fn(), removeQueries: vi.fn(), refreshDatabase: vi.fn() }));
-const shown = vi.hoisted(() => ({ db: "a" }));
 vi.mock("../../src/state/actions", () => ({
   openDatabase: calls.openDatabase,
-  fileAhead: () => shown.db,
   guarded: (_: unknown, step: () => unknown) => Promise.resolve(step()),
 }));
 vi.mock("../../src/state/mapping", () => ({ followMappings: calls.followMappings }));
@@ -16,12 +14,14 @@ vi.mock("../../src/api/queries", () => ({
   refreshDatabase: calls.refreshDatabase,
 }));
 
+const { useApp } = await import("../../src/state/store");
 const { followFiles } = await import("../../src/state/filechanges");
 
 const entry = (id: string, modified: number, mapped: number | null = null, error: string | null = null) =>
   ({ id, modified, size: 1, mapped, error }) as DatabaseEntry;
 
 beforeEach(() => {
+  useApp.setState({ db: "a" });
   followFiles([entry("a", 1), entry("b", 1)]);
   Object.values(calls).forEach((call) => call.mockReset());
 });

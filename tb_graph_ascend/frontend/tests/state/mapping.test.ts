@@ -5,15 +5,13 @@ import type { MappedPair, MappingResult } from "../../src/api/types";
 import type { GraphSession } from "../../src/state/session";
 
 interface FakeServer {
-  /** Until a step or rank that was asked for is there. */
-  switched: Promise<void>;
   pairs: Record<string, MappedPair[]>;
   failing: boolean;
   slow: Promise<void>;
 }
 
 /** A server with one mapping a database, which others change too. */
-const server = vi.hoisted((): FakeServer => ({ switched: Promise.resolve(), pairs: {}, failing: false, slow: Promise.resolve() }));
+const server = vi.hoisted((): FakeServer => ({ pairs: {}, failing: false, slow: Promise.resolve() }));
 
 function answer(db: string, next: MappedPair[]): MappingResult {
   const before = server.pairs[db] ?? [];
@@ -53,7 +51,6 @@ vi.mock("../../src/api/queries", () => ({
 vi.mock("../../src/state/actions", async () => {
   const { useApp } = await import("../../src/state/store");
   return {
-    switched: () => server.switched,
     guarded: async (retry: () => void, step: () => Promise<unknown>) => {
       try {
         await step();
@@ -66,6 +63,7 @@ vi.mock("../../src/state/actions", async () => {
 
 const { RequestError } = (await import("../../src/api/client")) as unknown as { RequestError: new (status: number) => Error };
 const { addMappings, historyOf, measuredPairs, redoMapping, removeAllMappings, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
+const { switched, useAhead } = await import("../../src/state/ahead");
 const { useApp } = await import("../../src/state/store");
 
 const pair = (problem: string): MappedPair => ({ step: null, rank: null, problem, benchmark: `b.${problem}`, descendants: true });
@@ -219,13 +217,13 @@ describe("a change while a step is on its way", () => {
     const session = () => ({ db: "one", update: vi.fn() });
     const [before, after] = [session(), session()];
     let come = (): void => undefined;
-    server.switched = new Promise((done) => (come = done));
+    useAhead.setState({ settled: new Promise((done) => (come = done)) });
     useApp.setState({ session: before as unknown as GraphSession });
     await addMappings([pair("mine")]);
     expect(before.update).toHaveBeenCalledTimes(1);
     useApp.setState({ session: after as unknown as GraphSession });
     come();
-    await server.switched;
+    await switched();
     await Promise.resolve();
     expect([before, after].map(({ update }) => update.mock.calls.length)).toEqual([1, 1]);
     useApp.setState({ session: null });

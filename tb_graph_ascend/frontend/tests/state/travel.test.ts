@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { DatabaseEntry } from "../../src/api/types";
 
-const asked = vi.hoisted(() => ({ arriving: false, coming: { step: 1, rank: 0 } }));
 const calls = vi.hoisted(() => ({ openDatabase: vi.fn(), selectNode: vi.fn(), leave: vi.fn() }));
-vi.mock("../../src/state/actions", () => ({ ...calls, destination: () => asked.coming, isArriving: () => asked.arriving }));
+vi.mock("../../src/state/actions", () => calls);
 
 const { start, travelTo } = await import("../../src/state/travel");
+const { useAhead } = await import("../../src/state/ahead");
 const { useApp } = await import("../../src/state/store");
 const { useBoxes } = await import("../../src/state/boxes");
 const { fromQuery } = await import("../../src/state/url");
@@ -16,7 +16,7 @@ const entry = (id: string, error: string | null = null) => ({ id, error }) as Da
 
 beforeEach(() => {
   Object.values(calls).forEach((call) => call.mockReset());
-  Object.assign(asked, { arriving: false, coming: { step: 1, rank: 0 } });
+  useAhead.setState({ arriving: null, coming: { step: 1, rank: 0 } });
   useApp.setState({ db: null, busy: false });
 });
 
@@ -51,13 +51,13 @@ describe("Back", () => {
   });
 
   it("returns to the step that is shown while another is on its way", async () => {
-    asked.coming = { step: 2, rank: 0 };
+    useAhead.setState({ coming: { step: 2, rank: 0 } });
     await travelTo(fromQuery("db=a&step=1&rank=0&node=7"));
     expect(calls.openDatabase.mock.calls[0]?.[0]).toBe("a");
   });
 
   it("returns to the file that is shown while another is on its way", async () => {
-    asked.arriving = true;
+    useAhead.setState({ arriving: { db: "b", done: Promise.resolve() } });
     await travelTo(fromQuery("db=a&step=1&rank=0&node=7"));
     expect(calls.openDatabase.mock.calls[0]?.[0]).toBe("a");
     expect(calls.selectNode).not.toHaveBeenCalled();

@@ -8,6 +8,8 @@ import pytest
 
 from builder.errors import MappingError
 from builder.match.frameworks.call_mapping import read_call_mapping
+from msprobe_core.format.frameworks import registry
+from tests.builder.match.frameworks.numpy_functions import NUMPY
 
 
 def test_a_rule_pairs_a_call_and_its_values(tmp_path: Path) -> None:
@@ -18,13 +20,34 @@ def test_a_rule_pairs_a_call_and_its_values(tmp_path: Path) -> None:
         "  ms_parameters: [gamma]\n  pt_parameters: [weight]\n"
     )
     (rule,) = read_call_mapping(file)
-    assert (rule.mindspore, rule.pytorch) == ("Functional.abs", "Torch.abs")
+    assert (rule.framework, rule.call, rule.pytorch) == (
+        "mindspore",
+        "Functional.abs",
+        "Torch.abs",
+    )
     assert rule.keys == {
         "input.0": "input.1",
         "input.x": "input.input",
         "output.0": "output.0",
         "parameters.gamma": "parameters.weight",
     }
+
+
+def test_the_keys_of_a_rule_name_its_framework(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry._registered, NUMPY.name, NUMPY)
+    file = tmp_path / "calls.yaml"
+    file.write_text("- {np_api: Numpy.abs, pt_api: Torch.abs, np_args: [0], pt_args: [input]}\n")
+    (rule,) = read_call_mapping(file)
+    assert (rule.framework, rule.call, rule.keys) == (
+        "numpy",
+        "Numpy.abs",
+        {"input.0": "input.input"},
+    )
+    file.write_text("- {np_api: Numpy.abs}\n")
+    with pytest.raises(MappingError, match="rule 1: np_api and pt_api are not both calls"):
+        read_call_mapping(file)
 
 
 @pytest.mark.parametrize(

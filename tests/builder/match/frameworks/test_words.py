@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from builder.match.frameworks.words import CallRule, in_torch_words, keys_told, pairing_keys
+from builder.match.frameworks.words import (
+    CallRule,
+    KeyWords,
+    in_torch_words,
+    keys_told,
+    pairing_keys,
+)
 from msprobe_core.format import parse_entry
+from msprobe_core.format.frameworks import MINDSPORE, Words
+
+WORDS = MINDSPORE.words or Words()
+TO_PYTORCH = KeyWords({}, WORDS.parameters, {})
+TO_MINDSPORE = KeyWords({}, {}, WORDS.parameters)
 
 
 @pytest.mark.parametrize(
@@ -25,25 +36,27 @@ from msprobe_core.format import parse_entry
     ],
 )
 def test_names_say_what_pytorch_calls_it(recorded: str, owner: str) -> None:
-    said = in_torch_words(parse_entry(recorded))
+    said = in_torch_words(parse_entry(recorded), WORDS)
     assert said.owner == owner
-    assert in_torch_words(said) == said
+    assert in_torch_words(said, WORDS) == said
 
 
 def test_a_parameter_goes_by_the_name_that_the_partner_has() -> None:
     keys = ["input.0", "parameters.gamma", "parameters.beta", "output.0"]
     others = ["input.0", "parameters.weight", "parameters.bias", "output.0"]
-    assert pairing_keys(keys, others, {}) == others
-    assert pairing_keys(others, keys, {}) == keys
+    assert pairing_keys(keys, others, TO_PYTORCH) == others
+    assert pairing_keys(others, keys, TO_MINDSPORE) == keys
 
 
 def test_a_parameter_that_both_have_keeps_its_name() -> None:
     keys = ["parameters.gamma", "parameters.w"]
-    assert pairing_keys(keys, ["parameters.gamma", "parameters.other"], {}) == keys
+    assert pairing_keys(keys, ["parameters.gamma", "parameters.other"], TO_PYTORCH) == keys
 
 
 def test_a_users_rule_wins_in_either_direction() -> None:
-    rules = {"Mint.add": CallRule("Mint.add", "Torch.add", {"input.1": "input.2"})}
-    assert keys_told("Mint.add.0.forward", rules, is_mindspore=True) == {"input.1": "input.2"}
-    assert keys_told("Mint.add.0.forward", rules, is_mindspore=False) == {"input.2": "input.1"}
-    assert pairing_keys(["input.1"], ["input.2"], {"input.1": "input.2"}) == ["input.2"]
+    rules = {"Mint.add": CallRule("mindspore", "Mint.add", "Torch.add", {"input.1": "input.2"})}
+    assert keys_told("Mint.add.0.forward", rules, is_pytorch=False) == {"input.1": "input.2"}
+    assert keys_told("Mint.add.0.forward", rules, is_pytorch=True) == {"input.2": "input.1"}
+    assert pairing_keys(["input.1"], ["input.2"], KeyWords({"input.1": "input.2"}, {}, {})) == [
+        "input.2"
+    ]

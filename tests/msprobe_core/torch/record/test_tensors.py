@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.capture.value_options import ValueOptions
 from msprobe_core.torch.record.tensors import TensorBook
 from msprobe_core.values.arguments import ArgumentWriter
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from msprobe_core.config.graft_section import GraftConfig, Take
-from msprobe_core.torch.watch.dumped_values import DumpedValues, item
+from msprobe_core.torch.intervene.dumped_values import DumpedValues, item
 
 _Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

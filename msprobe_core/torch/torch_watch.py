@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import torch
 
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.config import Config
+from msprobe_core.errors import LifecycleError
 from msprobe_core.torch.fast_paths import FastPaths
+from msprobe_core.torch.intervene.graft import Graft
+from msprobe_core.torch.intervene.isolation import Isolation
+from msprobe_core.torch.levels.kernels import KernelCalls
+from msprobe_core.torch.levels.npu_kernels import npu_kernels
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.memory.users_dispatch import UsersDispatch
 from msprobe_core.torch.names.call_site import call_sites
-from msprobe_core.torch.parallel import OptimizerWatch, OutermostCalls
+from msprobe_core.torch.parallel import OptimizerWatch, OutermostCalls, parallel_header
 from msprobe_core.torch.record.entries import untraced
 from msprobe_core.torch.watch.backward_runs import BackwardRuns
 from msprobe_core.torch.watch.calls import CallMode
@@ -24,20 +31,17 @@ from msprobe_core.torch.watch.collectives import CollectiveWatch
 from msprobe_core.torch.watch.compiled_code import CompiledCode
 from msprobe_core.torch.watch.custom_functions import CustomApis, CustomCalls
 from msprobe_core.torch.watch.gradients import GradientWatch
-from msprobe_core.torch.watch.graft import Graft
-from msprobe_core.torch.watch.isolation import Isolation
-from msprobe_core.torch.watch.kernels import KernelCalls
 from msprobe_core.torch.watch.model_modules import Model
 from msprobe_core.torch.watch.modules import ModuleWatch
 from msprobe_core.torch.watch.npu_functions import NpuFunctions
-from msprobe_core.torch.watch.npu_kernels import npu_kernels
 from msprobe_core.torch.watch.other_threads import OtherThreads
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
+from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
 
 
-class _Watch(Protocol):
+class _Part(Protocol):
     """What hooks or replaces something of torch's for all threads, and takes it back."""
 
     def start(self) -> None: ...
@@ -45,7 +49,7 @@ class _Watch(Protocol):
     def stop(self) -> None: ...
 
 
-class Capture:
+class TorchWatch:
     """The hooks and modes of one step; `start` and `stop` may alternate.
 
     While compiled code runs in any thread, what concerns all threads is taken back. `_paused`
@@ -62,14 +66,14 @@ class Capture:
     ) -> None:
         self._records_modules = config.records_modules
         self._threads = ThreadState()
-        self._trace = trace
+        self._trace, self._isolation, self._graft = trace, isolation, graft
         self._gradients = GradientWatch(trace)
-        self.optimizers = OptimizerWatch(trace)
-        self._regions = RegionWatch(trace, self.optimizers)
-        self.outermost = OutermostCalls(trace)
+        self._optimizers = OptimizerWatch(trace)
+        self._regions = RegionWatch(trace, self._optimizers)
+        self._outermost = OutermostCalls(trace)
         self._mode = self._call_mode(config) if config.records_calls else None
         self._collectives: CollectiveWatch | None = None
-        self._watches: list[_Watch] = [
+        self._watches: list[_Part] = [
             UnseenWrites(trace, sees_calls=config.records_calls),
             UsersDispatch(trace),
         ]
@@ -91,7 +95,7 @@ class Capture:
                 self._watches.append(AutogradFunctions(self._mode))
         self._watches.append(BackwardRuns(self._begin_pass, self._begin_run, self._mode))
         self._modules = ModuleWatch(
-            trace, self._threads, self._gradients, self._mode, isolation, self.outermost
+            trace, self._threads, self._gradients, self._mode, isolation, self._outermost
         )
         self._modules.graft = graft
         if self._mode is not None:
@@ -100,7 +104,7 @@ class Capture:
         self._single: ModuleWatch | None = None
         self._compiled = CompiledCode(self._enter_compiled, self._leave_compiled)
         self._lock, self._paused, self._is_on = threading.Lock(), 0, False
-        self.compiled_calls = 0
+        self._compiled_calls = 0
 
     def start(self, model: Model | None) -> None:
         """Watch from here on."""
@@ -108,7 +112,7 @@ class Capture:
         self._threads.begin()
         if model is not None:
             self._modules.find(model, self._records_modules)
-            self.optimizers.find(model)
+            self._optimizers.find(model)
         if self._replaced is not None:
             self._replaced.find()
         for watch in self._watches:
@@ -131,6 +135,38 @@ class Capture:
         for stop in stops:
             self._trace.safely("the end of a recording", stop)
 
+    def count_calls(self, model: torch.nn.Module, first: int, last: int) -> TokenRange:
+        """What watches those calls of the model alone, counted from 0; both ends are included."""
+        return TokenRange(model, first, last, partial(self.start, model), self.stop, self._trace)
+
+    def place(self, model: Model | None, parallel: Mapping[str, object] | None) -> str | None:
+        """The axes of a parallel run that this process stands on, as JSON.
+
+        Raises LifecycleError for what the user says of them.
+        """
+        try:
+            return parallel_header(model, parallel)
+        except LifecycleError:
+            raise
+        except Exception as error:  # what his parameters raise must not reach his step
+            self._trace.report("the axes of a parallel run", error)
+            return None
+
+    def notes(self) -> dict[str, str]:
+        """What dump.json says of the step beside its entries, as JSON by its key."""
+        notes: dict[str, str] = {}
+        if self._isolation is not None:
+            notes["loaded"] = json.dumps(self._isolation.replaced)
+        if self._graft is not None:
+            notes["grafted"] = json.dumps(self._graft.replaced)
+        notes |= self._outermost.notes()
+        if self._compiled_calls:
+            notes["compiled"] = json.dumps({"calls": self._compiled_calls})
+        optimizer = self._optimizers.text()
+        if optimizer is not None:
+            notes["optimizer"] = optimizer
+        return notes
+
     def begin_single(self, module: torch.nn.Module, name: str) -> None:
         """Record one module by a name of the user's, and nothing else, until `end_single`."""
         self.end_single()
@@ -150,10 +186,10 @@ class Capture:
         """The step has ended: hold nothing of its graph."""
         self._gradients.forget()
         self._modules.forget()
-        self.outermost.forget()
+        self._outermost.forget()
 
     def _enter_compiled(self) -> None:
-        self.compiled_calls += 1
+        self._compiled_calls += 1
         self._trace.safely("compiled code", self._modules.enter_compiled)
         if self._mode is not None:
             self._mode.step_aside()

@@ -16,13 +16,13 @@ from torch.autograd.graph import Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from msprobe_core.capture.entry import Entry, ModuleCall
+from msprobe_core.torch.levels.npu_kernels import NpuKernels
 from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unwritten import mark_overwritten
 from msprobe_core.torch.record.entries import close_forward, write_input, write_list, write_output
 from msprobe_core.torch.watch import long_graphs
 from msprobe_core.torch.watch.calls import Arguments, Begun, CallMode
 from msprobe_core.torch.watch.graph import node_of, tensors_in
-from msprobe_core.torch.watch.npu_kernels import NpuKernels
 
 PREFIX = "Aten"
 _LEAF = 2**63  # nodes of leaves carry this number

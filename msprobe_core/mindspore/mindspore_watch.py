@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from mindspore import nn
 
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
@@ -11,9 +14,10 @@ from msprobe_core.mindspore.watch.call_gradients import GradientWatch
 from msprobe_core.mindspore.watch.cells import CellWatch, Model, named_cells
 from msprobe_core.mindspore.watch.functions import FunctionWatch, primitive_classes
 from msprobe_core.mindspore.watch.graph_borders import CompiledCode
+from msprobe_core.mindspore.watch.model_calls import TokenRange
 
 
-class Capture:
+class MindSporeWatch:
     """The watches of one step; `start` and `stop` may alternate."""
 
     def __init__(self, config: Config, trace: Trace) -> None:
@@ -49,6 +53,17 @@ class Capture:
         self._is_on = False
         for stop in (self._compiled.stop, self.end_single, self._leave):
             self._trace.safely("the end of a recording", stop)
+
+    def count_calls(self, model: nn.Cell, first: int, last: int) -> TokenRange:
+        """What watches those calls of the model alone, counted from 0; both ends are included."""
+        return TokenRange(model, first, last, self.start, self.stop, self._trace)
+
+    def place(self, _model: Model | None, _parallel: Mapping[str, object] | None) -> None:
+        """MindSpore's parallel runs are not told apart from others yet."""
+
+    def notes(self) -> dict[str, str]:
+        """Nothing is said of a step beside its entries."""
+        return {}
 
     def begin_single(self, cell: Any, name: str) -> None:
         """Record one cell by a name of the user's, and nothing else, until `end_single`."""

@@ -9,7 +9,7 @@ import pytest
 
 from msprobe_core.config import Config, read_config
 from msprobe_core.errors import ConfigError, LifecycleError
-from msprobe_core.mindspore.static_graph import check_device, dump_settings
+from msprobe_core.mindspore.levels.static_graph import check_device, dump_settings
 
 
 def configured(tmp_path: Path, task: str = "tensor", **content: object) -> Config:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from msprobe_core.config import LoadConfig
-from msprobe_core.torch.watch.dumped_values import DumpedValues, item
+from msprobe_core.torch.intervene.dumped_values import DumpedValues, item
 
 
 class Isolation:

@@ -1,0 +1,1 @@
+"""The frameworks whose dumps are read."""

@@ -1,0 +1,1 @@
+"""What two levels alone record."""
