@@ -82,6 +82,15 @@ class Checked:
         return claim(self.evidence, len(self.findings))
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedStep:
+    """One step of a run, its ranks as one, and what was found in it."""
+
+    step: int
+    run: LogicalRun
+    checked: Checked
+
+
 def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
     """Hold the ranks of every step against each other.
 
@@ -93,21 +102,30 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
             f"{dump.path}: a single rank has no other to be checked against",
             "give a dump or a step of several ranks",
         )
-    found: list[CheckFinding] = []
-    parts: list[Evidence] = []
+    steps = [each.checked for each in check_steps(dump, sizes)]
+    found = [finding for each in steps for finding in each.findings]
+    return Checked(found, together(each.evidence for each in steps))
+
+
+def check_steps(dump: SourceSet, sizes: Sizes) -> Iterator[CheckedStep]:
+    """The steps of a dump of several ranks in order, each held against the one before it, too.
+
+    Raises InputError for a layout that the ranks do not fit, DumpError for one that cannot be read.
+    """
+    reported: set[str] = set()
     before: OfRanks = {}
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
         run, dumps = _logical_run(dump.path, ranks, sizes)
         checked = check_step(step, run)
         misread, one_share = shared_rows(step, dumps, run.layout)
-        reported = {each.node for each in (*found, *checked.findings)}
+        reported |= {each.node for each in (*misread, *checked.findings)}
         roles = optimizer_roles(dumps, names_of_ranks(dumps, run.layout))
-        updates = wrong_updates(step, before, roles, dumps, run.layout, reported)
-        found += [*misread, *checked.findings, *updates]
+        updates = list(wrong_updates(step, before, roles, dumps, run.layout, reported))
+        reported |= {each.node for each in updates}
         before = roles
-        parts.append(checked.evidence.with_gaps(one_share))
-    return Checked(found, together(parts))
+        found = [*misread, *checked.findings, *updates]
+        yield CheckedStep(step, run, Checked(found, checked.evidence.with_gaps(one_share)))
 
 
 def check_step(step: int, run: LogicalRun) -> Checked:
