@@ -73,6 +73,20 @@ class UpdateLost(RankFact, frozen=True):
     ranks: str
 
 
+class SharesUnread(RankFact, frozen=True):
+    """What a module reads is not what the shares of a parameter, which optimizers hold, make up."""
+
+    value: str
+    ranks: str
+
+
+class SharesUnsummed(RankFact, frozen=True):
+    """The shares of a gradient are not the sum that those of `peers` others are."""
+
+    value: str
+    peers: int
+
+
 class ShardsUpdatedApart(RankFact, frozen=True):
     """Ranks that hold one shard read or write another `value` for it."""
 
@@ -383,6 +397,8 @@ RankReason: TypeAlias = Union[  # noqa: UP007 - a line each
     ClippedApart,
     NormCountsOften,
     UpdateLost,
+    SharesUnread,
+    SharesUnsummed,
     ShardsUpdatedApart,
     ReducedTooOften,
     DividedTooOften,

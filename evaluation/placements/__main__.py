@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evaluation.placements.families import CASES
 from evaluation.placements.suite import PRECISIONS, Verdict, judge
 
-_THIRDS = ("first", "second", "late", "held")
+_THIRDS = ("first", "second", "late", "held", "real", "real late")
 
 
 def main() -> None:
@@ -28,14 +28,14 @@ def main() -> None:
     for third in thirds:
         for precision in precisions:
             own = [v for v in verdicts if (v.case.third, v.precision) == (third, precision)]
-            print(f"{third:7} {precision:8} {_shares(own)}")
+            print(f"{third:9} {precision:8} {_shares(own)}")
 
 
 def _line(verdict: Verdict) -> str:
     mark = "  " if verdict.is_right else "! "
     side = "fault" if verdict.wrong else "sound"
     first = f"  {verdict.said[0][:240]}" if verdict.said else ""
-    head = f"{mark}{verdict.case.third:6} {side} {verdict.precision:8} {verdict.case.name:38}"
+    head = f"{mark}{verdict.case.third:9} {side} {verdict.precision:8} {verdict.case.name:38}"
     return f"{head} {verdict.answer:9} {len(verdict.said):3}{first}"
 
 

@@ -42,7 +42,7 @@ from builder.ranks.checks.wrong_reductions import (
     wrong_divisors,
     wrong_reductions,
 )
-from builder.ranks.checks.wrong_updates import wrong_updates
+from builder.ranks.checks.wrong_updates import wrong_shares, wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, Placements, RunValues, indices
@@ -53,6 +53,7 @@ from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
 from builder.ranks.placement.clipping_norms import CountedOften, norms_counted_often
 from builder.ranks.placement.gradients import reductions
+from builder.ranks.placement.optimizer_shares import OptimizerShares
 from builder.ranks.placement.updates import OfRanks, optimizer_roles
 from builder.reasons import (
     GradientsScaledApart,
@@ -120,10 +121,14 @@ def check_steps(dump: SourceSet, sizes: Sizes) -> Iterator[CheckedStep]:
         checked = check_step(step, run)
         misread, one_share = shared_rows(step, dumps, run.layout)
         reported |= {each.node for each in (*misread, *checked.findings)}
-        roles = optimizer_roles(dumps, names_of_ranks(dumps, run.layout))
+        names = names_of_ranks(dumps, run.layout)
+        roles = optimizer_roles(dumps, names)
         updates = list(wrong_updates(step, before, roles, dumps, run.layout, reported))
         reported |= {each.node for each in updates}
         before = roles
+        if any(own.get("shares") for own in roles.values()):
+            shares = OptimizerShares(RunValues(run), dumps, names)
+            updates += wrong_shares(step, shares, run.layout)
         found = [*misread, *checked.findings, *updates]
         yield CheckedStep(step, run, Checked(found, checked.evidence.with_gaps(one_share)))
 

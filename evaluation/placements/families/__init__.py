@@ -11,6 +11,7 @@ from evaluation.placements.families import (
     sharded,
     tensor,
     updates,
+    wrapped,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "sharded",
     "tensor",
     "updates",
+    "wrapped",
 ]
