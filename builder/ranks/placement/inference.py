@@ -28,7 +28,7 @@ _SUMS = frozenset(
     ("__add__", "__radd__", "__iadd__", "add", "__sub__", "__rsub__", "__isub__", "sub")
 )
 _SCALES = frozenset("__mul__ __rmul__ mul mul_ __imul__ __truediv__ div div_ __itruediv__".split())
-_PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm"))
+_PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm", "bmm", "baddbmm"))
 _MASKS = frozenset(("masked_fill", "__mul__", "mul", "where"))
 _SHAPING: tuple[Trait, ...] = ("view", "part", "turn", "keep", "cast", "converts")
 _TINY = 1e-6  # a share is told in double precision, or is 1/3 of single precision
@@ -40,7 +40,8 @@ _NON_LINEAR = frozenset(
 )
 # What is computed element by element, head by head or by moving elements: a shard stays one.
 _LOCAL = _NON_LINEAR | frozenset(
-    "scaled_dot_product_attention __mul__ mul __truediv__ div __neg__ neg dropout cos sin".split()
+    "scaled_dot_product_attention __mul__ mul __truediv__ div __neg__ neg dropout cos sin "
+    "masked_fill masked_fill_".split()
 )
 
 
@@ -107,6 +108,8 @@ class Inference:
                 for index in range(start, stop)
                 if self._values.keys[index].startswith("input") and self._is_float(index)
             ]
+            if self._drops_first(entry, range(start, stop)):
+                read = read[1:]
             if entry.prefix in COMMUNICATION:
                 self._pass_on(owner, entry, read, start, stop)
                 continue
@@ -116,6 +119,14 @@ class Inference:
                 yield found
             if found is None:
                 self._place(owner, entry, [placed for _, placed in read], range(start, stop))
+
+    def _drops_first(self, entry: EntryName, own: range) -> bool:
+        """Whether a call multiplies its first operand by 0: a buffer that nobody has filled."""
+        is_sum = plain_name(entry.type_name) == "baddbmm"
+        keys = self._values.keys
+        return is_sum and any(
+            keys[i] == "input.beta" and self._values.records(i)[0].value == 0 for i in own
+        )
 
     def _is_float(self, index: int) -> bool:
         return "float" in (self._values.dtype(index) or "")
@@ -142,8 +153,12 @@ class Inference:
             return made if made is not None and made.kind == "part" else Placement("R")
         owner = self._values.owner[index]
         shapes = {record.shape for group in groups for record in group}
-        if len(shapes) > 1 or not all(are_apart(owner, group) for group in groups):
+        if len(shapes) > 1:
             return None
+        if not all(are_apart(owner, group) for group in groups):
+            # Masked scores have norms alike: what was cut stays cut, whatever its numbers are.
+            made = self._of_source(index)
+            return made if made is not None and made.kind == "S" else None
         if all(fingerprint(r) in self._weights for group in groups for r in group):
             return Placement("weight")
         return self._of_source(index)
@@ -232,6 +247,8 @@ class Inference:
         call, kinds = plain_name(entry.type_name), [placed.kind for placed in read]
         if call in _PRODUCTS:
             return self._product(owner, kinds, read)
+        if kinds == ["weight"] and has(call, "view", "turn", "keep"):
+            return read[0]  # a layer that stores its weight turned is none of another kind
         if call == "embedding":
             return Placement("rows") if kinds == ["weight"] else None
         if "rows" in kinds:
