@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import get_args
 
 from evaluation.placements.families import CASES
-from evaluation.placements.suite import PRECISIONS, Verdict, judge
+from evaluation.placements.suite import PRECISIONS, Against, Verdict, judge
 
 _THIRDS = ("first", "second", "late", "held", "real", "real late")
 
@@ -17,12 +18,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names of cases")
     parser.add_argument("--third", choices=_THIRDS)
     parser.add_argument("--precision", choices=tuple(PRECISIONS))
+    parser.add_argument("--against", choices=get_args(Against), default="none")
     options = parser.parse_args()
     thirds = (options.third,) if options.third else _THIRDS
     precisions = (options.precision,) if options.precision else tuple(PRECISIONS)
     chosen = [c for c in CASES if options.only in c.name and c.third in thirds]
     verdicts = []
-    for verdict in judge(chosen, precisions):
+    for verdict in judge(chosen, precisions, options.against):
         verdicts.append(verdict)
         print(_line(verdict), flush=True)
     for third in thirds:

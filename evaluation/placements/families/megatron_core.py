@@ -350,3 +350,47 @@ def megatron_router_of_own_tokens(run: Run) -> None:
             weight.main_grad.copy_(own)
 
     trainer.train(work)
+
+
+@megatron("real late", TP2, r"word_embeddings")
+def megatron_last_row_foreign(run: Run) -> None:
+    """The last row of each process counts as another's."""
+    trainer = Trainer(run)
+    if run.wrong:
+        trainer.model.module.embedding.word_embeddings.vocab_end_index -= 1
+
+    def work(step: int) -> None:
+        trainer.backward(step)
+        trainer.finish()
+
+    trainer.train(work)
+
+
+@megatron("real late", TP2, r"layers\.1\.pre_mlp_layernorm")
+def megatron_mark_of_a_norm_lost(run: Run) -> None:
+    """A norm that was replaced has lost the mark that it works on a part of the sequence."""
+    trainer = Trainer(run, sequence_parallel=True)
+    for parameter in trainer.model.module.decoder.layers[1].pre_mlp_layernorm.parameters():
+        parameter.sequence_parallel = not run.wrong
+
+    def work(step: int) -> None:
+        trainer.backward(step)
+        trainer.finish()
+
+    trainer.train(work)
+
+
+@megatron("real late", DP2, r"^Optimizer\.", r"^optimizer", r"^Module\.")
+def megatron_one_micro_batch_alone(run: Run) -> None:
+    """What the last micro-batch gives is added behind the reduction, as under a late `no_sync`."""
+    trainer = Trainer(run)
+
+    def work(step: int) -> None:
+        trainer.backward(step)
+        if not run.wrong:
+            trainer.backward(step, 1)
+        trainer.finish()
+        if run.wrong:
+            trainer.backward(step, 1)
+
+    trainer.train(work)

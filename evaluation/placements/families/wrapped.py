@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -9,7 +10,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
-from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
@@ -22,7 +22,7 @@ from evaluation.placements.case import case
 from evaluation.placements.net import Net, loss_of, net
 from evaluation.placements.run import Run
 
-DP2, TP2 = {"dp": 2}, {"tp": 2}
+DP2, TP2, HYBRID = {"dp": 2}, {"tp": 2}, {"shard": 2, "replicate": 2}
 _CLIPPED = 0.05
 
 
@@ -129,6 +129,10 @@ def hook_that_hands_buckets_back(run: Run) -> None:
 @case("real", DP2, r"^Optimizer\.", r"^Module\.", is_told=False)
 def inner_optimizer_of_zero(run: Run) -> None:
     """The step of the optimizer inside ZeRO is taken, which sends its updates to nobody."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch's own scripts
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+
     wrapped = DistributedDataParallel(net(run.dtype))
     optimizer = ZeroRedundancyOptimizer(
         wrapped.parameters(), optimizer_class=torch.optim.AdamW, lr=1e-2, eps=1e-5
@@ -203,3 +207,16 @@ def one_module_not_wrapped(run: Run) -> None:
                 parameter.grad.div_(2)
 
     run.train(model, work)
+
+
+@case("real late", HYBRID, r"Optimizer\.layers\.0\.", r"^Module\.layers\.0", is_told=False)
+def replicas_of_one_layer_left_apart(run: Run) -> None:
+    """Between micro-batches one layer's sum over replicas is switched off, and never on again."""
+    model = net(run.dtype)
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp_replicate", "dp_shard"))
+    for layer in model.layers:
+        fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    if run.wrong:
+        model.layers[0].set_requires_all_reduce(False)  # type: ignore[operator]
+    run.train(model, lambda step: _backward(run, model, step))
