@@ -11,6 +11,7 @@ from evaluation.placements.families import (
     sequence,
     sharded,
     tensor,
+    transformers_experts,
     updates,
     wrapped,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "sequence",
     "sharded",
     "tensor",
+    "transformers_experts",
     "updates",
     "wrapped",
 ]

@@ -248,7 +248,7 @@ def megatron_part_handed_on(run: Run) -> None:
     trainer.train(work)
 
 
-@megatron("real", TP2, r"layernorm")
+@megatron("real", TP2, r"layernorm", r"^optimizer$")
 def megatron_norms_not_finalized(run: Run) -> None:
     """Gradients of norms stay those of a part of the sequence: nobody finalizes them."""
     trainer = Trainer(run, sequence_parallel=True)
