@@ -59,6 +59,15 @@ RANK_SENTENCES: Mapping[str, Words] = {
         "它给出的全部梯度范数为 {norm:short}，实际为 {whole:short}：各 {axis} 卡重复持有的参数被"
         "计算了 {count} 次",
     ),
+    "draws_other": Words(
+        "{call} is given the same on all {axis} ranks and draws or chooses something else on each",
+        "{call} 在所有 {axis} 卡上的输入相同，但各卡随机抽取或选择的结果不同",
+    ),
+    "gathered_out_of_order": Words(
+        "{call} puts together what ranks gathered along {axis} in the order {order}; they lie in "
+        "the order {usual}",
+        "{call} 按 {order} 的顺序拼接沿 {axis} 收集的各部分；其应有顺序为 {usual}",
+    ),
     "shares_unread": Words(
         "{value} is on rank {ranks} not what the shares that optimizers hold make up",
         "{value} 在卡 {ranks} 上不是各优化器所持分片拼成的值",

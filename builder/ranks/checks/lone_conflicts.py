@@ -121,7 +121,7 @@ class _Names:
         key = (found.axis, found.ranks)
         if key not in self._copies:
             self._copies[key] = sum(map(self._are_copies, repeat(found), self._parameters()))
-        return 2 * count > self._copies[key]
+        return 0 < self._copies[key] < 2 * count
 
     def _parameters(self) -> Iterator[int]:
         """What optimizers found as parameters."""

@@ -47,10 +47,16 @@ _LOCAL = _NON_LINEAR | frozenset(
 
 # What works on all elements along the last dimension at once.
 _OVER_LAST = frozenset("softmax log_softmax cross_entropy layer_norm rms_norm".split())
+# What picks of its input by chance or by rank of its elements: routing, sampling, noise. Equal
+# inputs give equal results on all ranks, unless each has a generator of its own.
+_PICKS = frozenset(
+    "topk argmax argmin argsort sort multinomial bernoulli rand_like randn_like".split()
+)
 # Why a value does not fit: a part of a sum is `added` to a whole value or read by what is not
 # linear (`bent`); a shard is read as if it were all there is (`cut`); a `bias` is added to each
 # part; a whole value loses other elements on each rank (`random`).
-Reason = Literal["added", "bent", "cut", "bias", "random"]
+# `drawn`: what is the same on all ranks is drawn or chosen from, and otherwise on each.
+Reason = Literal["added", "bent", "cut", "bias", "random", "drawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +309,8 @@ class Inference:
         placed = [one for _, one in read]
         if call == "dropout" and placed[0] == Placement("R") and self._are_outputs_apart(own):
             return Conflict(owner, owner, "random")
+        if call in _PICKS and placed[0] == Placement("R") and self._are_picks_unlike(own):
+            return Conflict(owner, owner, "drawn")
         if call in _PRODUCTS and self._adds_whole_bias(read, own):
             return Conflict(owner, owner, "bias")
         first = placed[0]
@@ -330,6 +338,15 @@ class Inference:
         return bool(made) and all(
             are_apart(owner, group) for index in made for group in self._groups(index)
         )
+
+    def _are_picks_unlike(self, own: range) -> bool:
+        """Whether any result, places or elements, is another on each of the ranks.
+
+        No two copies of an input are apart by rounding, so that no tie is decided otherwise.
+        """
+        made = [i for i in own if self._values.keys[i].startswith("output")]
+        tensors = [i for i in made if self._values.dtype(i) is not None]
+        return any(not are_copies(group) for index in tensors for group in self._groups(index))
 
     def _adds_whole_bias(self, read: list[tuple[int, Placement | None]], own: range) -> bool:
         """Whether each rank adds one whole bias to its part of a sum, which is then formed."""
