@@ -49,9 +49,8 @@ _LOCAL = _NON_LINEAR | frozenset(
 _OVER_LAST = frozenset("softmax log_softmax cross_entropy layer_norm rms_norm".split())
 # What picks of its input by chance or by rank of its elements: routing, sampling, noise. Equal
 # inputs give equal results on all ranks, unless each has a generator of its own.
-_PICKS = frozenset(
-    "topk argmax argmin argsort sort multinomial bernoulli rand_like randn_like".split()
-)
+_PICKS = frozenset("topk argmax argmin argsort sort multinomial bernoulli".split())
+_DRAWS = frozenset("rand randn rand_like randn_like normal normal_ uniform_ bernoulli_".split())
 # Why a value does not fit: a part of a sum is `added` to a whole value or read by what is not
 # linear (`bent`); a shard is read as if it were all there is (`cut`); a `bias` is added to each
 # part; a whole value loses other elements on each rank (`random`).
@@ -311,6 +310,8 @@ class Inference:
             return Conflict(owner, owner, "random")
         if call in _PICKS and placed[0] == Placement("R") and self._are_picks_unlike(own):
             return Conflict(owner, owner, "drawn")
+        if call in _SUMS | _SCALES and self._reads_own_noise(read):
+            return Conflict(owner, owner, "drawn")
         if call in _PRODUCTS and self._adds_whole_bias(read, own):
             return Conflict(owner, owner, "bias")
         first = placed[0]
@@ -347,6 +348,19 @@ class Inference:
         made = [i for i in own if self._values.keys[i].startswith("output")]
         tensors = [i for i in made if self._values.dtype(i) is not None]
         return any(not are_copies(group) for index in tensors for group in self._groups(index))
+
+    def _reads_own_noise(self, read: list[tuple[int, Placement | None]]) -> bool:
+        """Whether what is the same on all ranks meets noise that each has drawn for itself."""
+        if [placed for _, placed in read].count(Placement("R")) != 1 or len(read) != 2:
+            return False
+        index = next(index for index, placed in read if placed != Placement("R"))
+        part = min(self._run.parts[index], key=lambda part: part.rank)
+        record = self._run.records[part.record]
+        source = (record.source or record.through or "").partition(".output")[0]
+        entry = parse(source) if source else None
+        is_drawn = entry is not None and plain_name(entry.type_name) in _DRAWS
+        owner = self._values.owner[index]
+        return is_drawn and all(are_apart(owner, group) for group in self._groups(index))
 
     def _adds_whole_bias(self, read: list[tuple[int, Placement | None]], own: range) -> bool:
         """Whether each rank adds one whole bias to its part of a sum, which is then formed."""
