@@ -26,6 +26,7 @@ from builder.reasons import AllDividedTwice, ClippedApart, GradientsScaledApart,
 from builder.reasons.reason import value_of
 
 _STEP = "optimizer"  # the node around what an optimizer does to all parameters
+_MANY = 3
 # What is said of all gradients at once, at whatever parameter is the first.
 _OF_STEP = (AllDividedTwice, ClippedApart, GradientsScaledApart)
 
@@ -115,8 +116,11 @@ class _Names:
         self._copies: dict[tuple[str, tuple[int, ...]], int] = {}
 
     def are_most(self, found: CheckFinding, count: int) -> bool:
-        """Whether so many are most of the parameters that the ranks of a finding have alike."""
-        if found.axis not in AXIS_NAMES:
+        """Whether so many are most of the parameters that the ranks of a finding have alike.
+
+        One or two may be all that a layout leaves whole, and are no step.
+        """
+        if found.axis not in AXIS_NAMES or count < _MANY:
             return False
         key = (found.axis, found.ranks)
         if key not in self._copies:
