@@ -252,8 +252,6 @@ class Inference:
         call, kinds = plain_name(entry.type_name), [placed.kind for placed in read]
         if call in _PRODUCTS:
             return self._product(owner, kinds, read)
-        if kinds == ["weight"] and has(call, "view", "turn", "keep"):
-            return read[0]  # a layer that stores its weight turned is none of another kind
         if call == "embedding":
             return Placement("rows") if kinds == ["weight"] else None
         if "rows" in kinds:

@@ -148,7 +148,7 @@ def _in_buffer(parameter: torch.nn.Parameter, gradient: torch.Tensor | None) -> 
 
     A layer whose kernel accumulates there itself has done so already.
     """
-    buffer: torch.Tensor = parameter.main_grad  # type: ignore[assignment]
+    buffer = getattr(parameter, "main_grad", None)
     is_there = getattr(parameter, "grad_added_to_main_grad", False)
     return buffer if is_there else _accumulated(buffer, gradient)
 
