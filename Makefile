@@ -19,6 +19,7 @@ MINDSPORE = mindspore==2.10.0 numpy<2
 CORE = builder.diagnosis builder.diagnosis.policies.by_excess builder.diagnosis.policies.by_scores
 MINDSPORE_VENV := .venv-mindspore
 PORTS_VENV := .venv-ports
+PARALLEL_VENV := .venv-parallel
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -34,7 +35,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo faultbench mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements ports ports-packages rollout trend-cases trend-healthy bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo faultbench mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements placements-packages ports ports-packages rollout trend-cases trend-healthy bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -229,6 +230,19 @@ parallel: venv  ## sound parallel layouts and seeded bugs in them against one pr
 
 placements: venv  ## small parallel programs, each sound and with one fault: what `check` says of them without a benchmark
 	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.placements
+
+placements-packages: $(PARALLEL_VENV)/installed  ## real wrappers and layers of torch, megatron-core and transformers on the CPU, by themselves and against their right twins
+	OMP_NUM_THREADS=1 $(PARALLEL_VENV)/bin/python -W ignore -m evaluation.placements --third real
+	OMP_NUM_THREADS=1 $(PARALLEL_VENV)/bin/python -W ignore -m evaluation.placements --third "real late"
+	OMP_NUM_THREADS=1 $(PARALLEL_VENV)/bin/python -W ignore -m evaluation.placements --third real --precision float32 --against same
+	OMP_NUM_THREADS=1 $(PARALLEL_VENV)/bin/python -W ignore -m evaluation.placements --third "real late" --precision float32 --against same
+
+$(PARALLEL_VENV)/installed: evaluation/placements/requirements.txt
+	$(PYTHON) -m venv $(PARALLEL_VENV)
+	$(PARALLEL_VENV)/bin/pip install --quiet $(TORCH)
+	$(PARALLEL_VENV)/bin/pip install --quiet --editable '.[dump]' transformers==5.24.0
+	$(PARALLEL_VENV)/bin/pip install --quiet --no-deps --requirement evaluation/placements/requirements.txt
+	touch $@
 
 ports: venv  ## models written twice: sound ports must be silent, the fault of each other is to be named
 	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.ports

@@ -179,3 +179,9 @@ def _link(message: Message, rank: int, partner: Message | None) -> Link:
     if partner is None:
         return Link(message.node, rank, None, message.kind)
     return Link(message.node, rank, partner.node, message.kind, partner.differs)
+
+
+def gathers(node: TreeNode) -> bool:
+    """Whether a call puts together what the ranks of a group have each."""
+    entry = node.entry
+    return entry is not None and entry.prefix in COMMUNICATION and "gather" in entry.type_name

@@ -367,6 +367,18 @@ class OtherAxis(FindingFact, frozen=True):
     text: str
 
 
+class RanksConflict(FindingFact, frozen=True):
+    """The ranks of the problem run contradict each other in what those of the benchmark do not.
+
+    `text` is what they say of each other.
+    """
+
+    text: str
+    axis: str
+    ranks: str
+    coordinates: str
+
+
 class PartialUsed(FindingFact, frozen=True):
     """A part of a sum is used as the whole."""
 
@@ -414,9 +426,9 @@ class OnRanks(FindingFact, frozen=True):
 
 # The reasons that name ranks and where these stand.
 RankedFact: TypeAlias = (
-    ReplicaDiffers | Misplaced | RowsDiffer | RewrittenOn | ShardDiffers | OnRanks
+    ReplicaDiffers | Misplaced | RanksConflict | RowsDiffer | RewrittenOn | ShardDiffers | OnRanks
 )
-AxisFact: TypeAlias = ReplicaDiffers | Misplaced | NotReduced
+AxisFact: TypeAlias = ReplicaDiffers | Misplaced | NotReduced | RanksConflict
 Conflict: TypeAlias = ReplicaDiffers | Misplaced
 # All reasons of this file.
 FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
@@ -468,6 +480,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Misplaced,
     NotReduced,
     OtherAxis,
+    RanksConflict,
     PartialUsed,
     GradientsScaled,
     UpdatesDiffer,

@@ -73,6 +73,36 @@ class UpdateLost(RankFact, frozen=True):
     ranks: str
 
 
+class DrawsOther(RankFact, frozen=True):
+    """A call that is given the same on all ranks draws or chooses something else on each."""
+
+    call: str
+    axis: str
+
+
+class GatheredOutOfOrder(RankFact, frozen=True):
+    """Gathered parts are put together in another order of ranks along an axis than they lie in."""
+
+    call: str
+    axis: str
+    order: str
+    usual: str
+
+
+class SharesUnread(RankFact, frozen=True):
+    """What a module reads is not what the shares of a parameter, which optimizers hold, make up."""
+
+    value: str
+    ranks: str
+
+
+class SharesUnsummed(RankFact, frozen=True):
+    """The shares of a gradient are not the sum that those of `peers` others are."""
+
+    value: str
+    peers: int
+
+
 class ShardsUpdatedApart(RankFact, frozen=True):
     """Ranks that hold one shard read or write another `value` for it."""
 
@@ -383,6 +413,10 @@ RankReason: TypeAlias = Union[  # noqa: UP007 - a line each
     ClippedApart,
     NormCountsOften,
     UpdateLost,
+    DrawsOther,
+    GatheredOutOfOrder,
+    SharesUnread,
+    SharesUnsummed,
     ShardsUpdatedApart,
     ReducedTooOften,
     DividedTooOften,

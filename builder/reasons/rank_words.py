@@ -59,6 +59,24 @@ RANK_SENTENCES: Mapping[str, Words] = {
         "它给出的全部梯度范数为 {norm:short}，实际为 {whole:short}：各 {axis} 卡重复持有的参数被"
         "计算了 {count} 次",
     ),
+    "draws_other": Words(
+        "{call} is given the same on all {axis} ranks and draws or chooses something else on each",
+        "{call} 在所有 {axis} 卡上的输入相同，但各卡随机抽取或选择的结果不同",
+    ),
+    "gathered_out_of_order": Words(
+        "{call} puts together what ranks gathered along {axis} in the order {order}; they lie in "
+        "the order {usual}",
+        "{call} 按 {order} 的顺序拼接沿 {axis} 收集的各部分；其应有顺序为 {usual}",
+    ),
+    "shares_unread": Words(
+        "{value} is on rank {ranks} not what the shares that optimizers hold make up",
+        "{value} 在卡 {ranks} 上不是各优化器所持分片拼成的值",
+    ),
+    "shares_unsummed": Words(
+        "the shares of the gradient of {value} that optimizers read are not the sum over ranks "
+        "that those of {peers} other parameters are",
+        "优化器读取的 {value} 的梯度分片不是各卡之和，而其余 {peers} 个参数的分片是",
+    ),
     "update_lost": Words(
         "parameters.value is on rank {ranks} what it was before the update of the step before; "
         "other updates were kept",

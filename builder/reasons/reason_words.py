@@ -287,6 +287,10 @@ SENTENCES: Mapping[str, Words] = {
         "the same is true of {count} more: {names}",
         "另有 {count} 个情况相同：{names}",
     ),
+    "ranks_conflict": Words(
+        "{text}; the ranks of the benchmark run agree there",
+        "{text}；标杆侧的各卡在此处一致",
+    ),
     "partial_used": Words(
         "{text}",
         "{text}",

@@ -9,12 +9,13 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from builder import BuildOptions, build, diagnose
+from builder.dump.reader import Chunk, read_parallel
 from builder.dump.sources import find_sources
 from builder.ranks.checks.self_check import check_dump
 from builder.ranks.layout.coordinates import Sizes
@@ -29,6 +30,7 @@ from evaluation.parallel.sound import MEGATRON, SOUND, SOUND_MEGATRON
 from evaluation.parallel.strip import Dumps, strip
 
 TASKS: tuple[Task, ...] = ("statistics", "tensor")
+_FAULTS = "evaluation/parallel/faults/"
 # What a run is held against: the benchmark of its case, a sound run of its own layout, or nothing.
 Against = Literal["benchmark", "same", "none"]
 
@@ -191,7 +193,7 @@ def _judge(case: Case, root: Path) -> Verdict:
         failed = [outcome.error for outcome in made.outcomes if outcome.error is not None]
         if failed:
             return Verdict(case, error=failed[0])
-        return _verdict(case, made.path, made.values)
+        return _verdict(case, made.path, made.values, root)
 
 
 def _judge_alone(case: Case, dump: Path) -> Verdict:
@@ -209,13 +211,54 @@ def _judge_alone(case: Case, dump: Path) -> Verdict:
 
 
 def _places(case: Case, named: Sequence[tuple[str | None, ...]]) -> list[int]:
-    """The places, from 1, of the findings one of whose names fits the fault."""
-    expressions = [re.compile(each) for each in (case.fault.culprits if case.fault else ())]
+    """The places, from 1, of the findings one of whose names fits the fault, or whose line does."""
+    culprits = (*case.fault.culprits, _FAULTS) if case.fault else ()
+    expressions = [re.compile(each) for each in culprits]
     return [
         place
         for place, names in enumerate(named, 1)
         if any(e.search(name or "") for e in expressions for name in names)
     ]
+
+
+def _whole_names(case: Case, root: Path) -> Callable[..., tuple[str, ...]]:
+    """Names of a rank with the numbers that layers have in the whole model: stages count from 0."""
+    if case.against != "same":
+        return lambda _, *names: tuple(name or "" for name in names)
+    dump = record_problem(case, root)
+    headers = {s.rank: read_parallel(s.path) for s in find_sources(dump).sources}
+
+    def whole(rank: int, *names: str | None) -> tuple[str, ...]:
+        header = headers.get(rank)
+        chunks = header.chunks if header is not None else ()
+        return tuple(_renumbered(name or "", chunks) for name in names)
+
+    return whole
+
+
+def _renumbered(name: str, chunks: Sequence[Chunk]) -> str:
+    """Give a name the real number of its layer.
+
+    >>> _renumbered("Module.layers.0.up.Linear.forward.0", [Chunk(0, {"layers.0": 2})])
+    'Module.layers.2.up.Linear.forward.0'
+    """
+    for chunk in chunks:
+        of_chunk = f"{chunk.index}." if len(chunks) > 1 else ""
+        for local, number in chunk.layers.items():
+            start = f"Module.{of_chunk}{local}."
+            if name.startswith(start):
+                stem = local.rpartition(".")[0]
+                return f"Module.{of_chunk}{stem}.{number}.{name.removeprefix(start)}"
+    return name
+
+
+def _line_in_faults(stack: str | None) -> str:
+    """The line of a call where a fault's own code makes it: who names that has found the fault.
+
+    That is the innermost line outside of torch; what sound code does below a fault is not meant.
+    """
+    lines = [line for line in (stack or "").splitlines() if "/torch/" not in line]
+    return lines[0].strip() if lines and _FAULTS in lines[0] else ""
 
 
 def merging_of(case: Case) -> MergeOptions:
@@ -242,7 +285,7 @@ def _sizes(layout: Layout) -> Sizes:
     )
 
 
-def _verdict(case: Case, path: Path, values: dict[str, int]) -> Verdict:
+def _verdict(case: Case, path: Path, values: dict[str, int], root: Path) -> Verdict:
     found = diagnose(path).findings
     compared = values.get("compared", 0)
     verdict = Verdict(
@@ -254,7 +297,9 @@ def _verdict(case: Case, path: Path, values: dict[str, int]) -> Verdict:
     )
     if case.fault is None:
         return verdict
-    places = _places(case, [(f.node, f.inside) for f in found])
+    of_stage = _whole_names(case, root)
+    named = [(*of_stage(f.rank, f.node, f.inside), _line_in_faults(f.stack)) for f in found]
+    places = _places(case, named)
     if not places:
         return verdict
     ranks = tuple(found[places[0] - 1].ranks or ())

@@ -8,7 +8,7 @@ from typing import Literal
 
 from evaluation.placements.run import Run
 
-Third = Literal["first", "second", "late", "held"]
+Third = Literal["first", "second", "late", "held", "real", "real late"]
 Program = Callable[[Run], None]
 CASES: list[Case] = []
 
@@ -18,7 +18,8 @@ class Case:
     """`culprits` are expressions: a finding whose node fits one has found the fault.
 
     `axes` are sizes, the innermost first; `is_told` where the dumper is told them. Cases of the
-    `late` third, and those `held` back since, were written after the code and are never tuned on.
+    `late` third, and those `held` back since, were written after the code and are never tuned on;
+    `real` ones run code of others, and of these, too, some were written `late`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Records the programs and asks `msprobe check` alone about each: no benchmark, no hint."""
+"""Records the programs and asks `msprobe check` alone about each, or a comparison with its twin."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 
+from builder import BuildOptions, build, diagnose
 from builder.dump.sources import find_sources
 from builder.errors import InputError
-from builder.ranks.checks.self_check import CheckFinding, check_dump
+from builder.ranks.checks.self_check import check_dump
 from builder.ranks.layout.coordinates import Sizes
 from evaluation.placements.case import Case
 from evaluation.placements.run import Run
 from tests.rank_processes import run_ranks
 
+Against = Literal["none", "same"]
 Answer = Literal["first", "near", "silent", "elsewhere", "error"]
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _NEAR = 3
+_PROGRAMS = "evaluation/placements/families/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +46,61 @@ class Verdict:
         return self.answer == ("first" if self.wrong else "silent")
 
 
-def judge(cases: Sequence[Case], precisions: Sequence[str]) -> Iterator[Verdict]:
+def judge(
+    cases: Sequence[Case], precisions: Sequence[str], against: Against = "none"
+) -> Iterator[Verdict]:
     """Two verdicts of every case in each format, of the fault and of its right twin."""
     for case in cases:
         for precision in precisions:
             for wrong in (True, False):
-                yield judge_one(case, wrong, precision)
+                yield judge_one(case, wrong, precision, against)
 
 
-def judge_one(case: Case, wrong: bool, precision: str) -> Verdict:
-    """Record a program and hold its ranks against each other."""
+def judge_one(case: Case, wrong: bool, precision: str, against: Against = "none") -> Verdict:
+    """Record a program and hold its ranks against each other, or against its right twin's."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            record(case, wrong, precision, Path(folder))
-            findings = check_dump(find_sources(Path(folder) / "dump"), Sizes()).findings
+            record(case, wrong, precision, Path(folder) / "problem")
+            if against == "same":
+                record(case, False, precision, Path(folder) / "twin")
+            found = list(_alone(Path(folder)) if against == "none" else _compared(Path(folder)))
         except (RuntimeError, InputError) as error:
             return Verdict(case, wrong, precision, "error", (str(error)[-600:],))
-    said = tuple(f"{f.node} (step {f.step}): {f.text}" for f in findings)
-    return Verdict(case, wrong, precision, _answer(case, findings), said)
+    answer = _answer(case, [(each.node, each.inside, each.line) for each in found])
+    said = tuple(f"{each.node} (step {each.step}): {each.text}" for each in found)
+    return Verdict(case, wrong, precision, answer, said)
 
 
-def _answer(case: Case, findings: Sequence[CheckFinding]) -> Answer:
-    expressions = [re.compile(each) for each in case.culprits]
-    named = [(finding.node, finding.inside) for finding in findings]
+class _Found(NamedTuple):
+    """What was found: where, in which module, and at which line of a program's own."""
+
+    step: int
+    node: str
+    inside: str
+    line: str
+    text: str
+
+
+def _alone(folder: Path) -> Iterator[_Found]:
+    for f in check_dump(find_sources(folder / "problem" / "dump"), Sizes()).findings:
+        yield _Found(f.step, f.node, f.inside, "", f.text)
+
+
+def _compared(folder: Path) -> Iterator[_Found]:
+    sides = (folder / "problem" / "dump", folder / "twin" / "dump")
+    made = build(*sides, folder / "out", BuildOptions(workers=1))
+    failed = [outcome.error for outcome in made.outcomes if outcome.error is not None]
+    if failed:
+        raise RuntimeError(failed[0])
+    for f in diagnose(made.path).findings:
+        lines = [line for line in (f.stack or "").splitlines() if "-packages" not in line]
+        line = lines[0] if lines and _PROGRAMS in lines[0] else ""
+        yield _Found(f.step, f.node, f.inside or "", line, "; ".join(f.reasons))
+
+
+def _answer(case: Case, named: Sequence[tuple[str, str, str]]) -> Answer:
+    """How early a finding is right: it names a culprit, or the line where the program does it."""
+    expressions = [re.compile(each) for each in (*case.culprits, _PROGRAMS)]
     hits = [any(e.search(name) for e in expressions for name in names) for names in named]
     if not hits:
         return "silent"

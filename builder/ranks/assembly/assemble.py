@@ -226,8 +226,11 @@ class _Updated(NamedTuple):
 def _optimizer_records(dumps: Mapping[int, Dump]) -> Iterator[_Updated]:
     for rank in sorted(dumps):
         for number, step in enumerate(dumps[rank].optimizer.values()):
+            shares = step.get("shares", {})  # of parameters that no rank's optimizer has whole
             for role, key in _ROLES:
                 for parameter, record in step.get(role, {}).items():
+                    if parameter in shares:
+                        continue
                     yield _Updated(rank, number, key, parameter, record)
 
 

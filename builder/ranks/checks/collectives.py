@@ -399,7 +399,9 @@ def _union(parts: Sequence[Record]) -> Record | None:
     if not cells or any(isnan(c) for row in cells for c in row[:2]):
         return None
     mean = sum(row[2] * n for row, n in zip(cells, counts, strict=True)) / sum(counts)
+    formats = {part.dtype for part in filled}
     return Record(
+        dtype=formats.pop() if len(formats) == 1 else None,  # in which sums are rounded
         shape=(sum(counts),),
         Max=max(row[0] for row in cells),
         Min=min(row[1] for row in cells),

@@ -14,11 +14,13 @@ from builder.ranks.placement.backward_sums import (
 )
 from builder.ranks.placement.duplicates import apart_copies, equal_layers, equal_shares
 from builder.ranks.placement.emptied_parts import emptied_parts
+from builder.ranks.placement.gathered_orders import out_of_order
 from builder.ranks.placement.mixtures import groups_along
 from builder.ranks.placement.owned_rows import misowned_rows
 from builder.reasons import (
     CopiesApart,
     FewerReductions,
+    GatheredOutOfOrder,
     LayersEqual,
     PartEmptied,
     PositionsMisplaced,
@@ -38,6 +40,9 @@ def contradictions(step: int, values: RunValues) -> Iterator[CheckFinding]:
         yield from _of_stages(step, values)
     if values.run.layout.size("cp") > 1:
         yield from _of_positions(step, values)
+    for axis in ("tp", "cp"):
+        if values.run.layout.size(axis) > 1:
+            yield from _of_orders(step, values, axis)
     for lacking in lacking_sums(values):
         said = FewerReductions(lacking.count, lacking.kind, lacking.peers, lacking.usual)
         yield _finding("partial", step, values, lacking.module, said)
@@ -57,6 +62,15 @@ def _along_tp(step: int, values: RunValues) -> Iterator[CheckFinding]:
     modules = modules_of_backward(values)
     for call, count in summed_gradients(values, "tp"):
         yield _finding("collective", step, values, call, SummedAgain(count), inside=modules[call])
+
+
+def _of_orders(step: int, values: RunValues, axis: str) -> Iterator[CheckFinding]:
+    """Parts that are put together in another order than that in which they lie over ranks."""
+    for found in out_of_order(values, axis):
+        orders = (", ".join(map(str, each)) for each in (found.order, found.usual))
+        said = GatheredOutOfOrder(found.call, axis, *orders)
+        inside = values.run.dump.parents.get(found.gather) or ""
+        yield _finding("share", step, values, found.gather, said, inside=inside)
 
 
 def _of_stages(step: int, values: RunValues) -> Iterator[CheckFinding]:

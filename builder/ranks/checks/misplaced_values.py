@@ -8,6 +8,7 @@ from builder.ranks.checks.check_finding import CheckFinding
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.placement.inference import Conflict, Inference
 from builder.reasons import (
+    DrawsOther,
     DropsOther,
     PartAdded,
     PartBent,
@@ -34,6 +35,8 @@ def _reasons(found: Conflict) -> tuple[RankReason, ...]:
     match found.reason:
         case "random":
             return (DropsOther(maker, "tp"),)
+        case "drawn":
+            return (DrawsOther(maker, "tp"),)
         case "bias":
             return (WholeBias(maker, "tp"),)
         case "cut":

@@ -42,7 +42,7 @@ from builder.ranks.checks.wrong_reductions import (
     wrong_divisors,
     wrong_reductions,
 )
-from builder.ranks.checks.wrong_updates import wrong_updates
+from builder.ranks.checks.wrong_updates import wrong_shares, wrong_updates
 from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, Placements, RunValues, indices
@@ -53,6 +53,7 @@ from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
 from builder.ranks.placement.clipping_norms import CountedOften, norms_counted_often
 from builder.ranks.placement.gradients import reductions
+from builder.ranks.placement.optimizer_shares import OptimizerShares
 from builder.ranks.placement.updates import OfRanks, optimizer_roles
 from builder.reasons import (
     GradientsScaledApart,
@@ -82,6 +83,15 @@ class Checked:
         return claim(self.evidence, len(self.findings))
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedStep:
+    """One step of a run, its ranks as one, and what was found in it."""
+
+    step: int
+    run: LogicalRun
+    checked: Checked
+
+
 def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
     """Hold the ranks of every step against each other.
 
@@ -93,21 +103,34 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> Checked:
             f"{dump.path}: a single rank has no other to be checked against",
             "give a dump or a step of several ranks",
         )
-    found: list[CheckFinding] = []
-    parts: list[Evidence] = []
+    steps = [each.checked for each in check_steps(dump, sizes)]
+    found = [finding for each in steps for finding in each.findings]
+    return Checked(found, together(each.evidence for each in steps))
+
+
+def check_steps(dump: SourceSet, sizes: Sizes) -> Iterator[CheckedStep]:
+    """The steps of a dump of several ranks in order, each held against the one before it, too.
+
+    Raises InputError for a layout that the ranks do not fit, DumpError for one that cannot be read.
+    """
+    reported: set[str] = set()
     before: OfRanks = {}
     for step in sorted({source.step for source in dump.sources}):
         ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
         run, dumps = _logical_run(dump.path, ranks, sizes)
         checked = check_step(step, run)
         misread, one_share = shared_rows(step, dumps, run.layout)
-        reported = {each.node for each in (*found, *checked.findings)}
-        roles = optimizer_roles(dumps, names_of_ranks(dumps, run.layout))
-        updates = wrong_updates(step, before, roles, dumps, run.layout, reported)
-        found += [*misread, *checked.findings, *updates]
+        reported |= {each.node for each in (*misread, *checked.findings)}
+        names = names_of_ranks(dumps, run.layout)
+        roles = optimizer_roles(dumps, names)
+        updates = list(wrong_updates(step, before, roles, dumps, run.layout, reported))
+        reported |= {each.node for each in updates}
         before = roles
-        parts.append(checked.evidence.with_gaps(one_share))
-    return Checked(found, together(parts))
+        if any(own.get("shares") for own in roles.values()):
+            shares = OptimizerShares(RunValues(run), dumps, names)
+            updates += wrong_shares(step, shares, run.layout)
+        found = [*misread, *checked.findings, *updates]
+        yield CheckedStep(step, run, Checked(found, checked.evidence.with_gaps(one_share)))
 
 
 def check_step(step: int, run: LogicalRun) -> Checked:

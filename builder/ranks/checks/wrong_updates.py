@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from builder.ranks.checks.check_finding import CheckFinding, axis_of, listed
 from builder.ranks.layout.coordinates import RunLayout
+from builder.ranks.placement.optimizer_shares import OptimizerShares
 from builder.ranks.placement.updates import (
     Dumps,
     OfRanks,
@@ -14,7 +15,14 @@ from builder.ranks.placement.updates import (
     lost_updates,
     unlike_shards,
 )
-from builder.reasons import ClippedApart, RankReason, ShardsUpdatedApart, UpdateLost
+from builder.reasons import (
+    ClippedApart,
+    RankReason,
+    ShardsUpdatedApart,
+    SharesUnread,
+    SharesUnsummed,
+    UpdateLost,
+)
 
 
 def wrong_updates(
@@ -40,6 +48,16 @@ def wrong_updates(
             said = ShardsUpdatedApart(listed(unlike.ranks), what)
             yield _finding(step, node, unlike.ranks, layout, said)
     yield from _clipping(step, dumps, layout)
+
+
+def wrong_shares(step: int, shares: OptimizerShares, layout: RunLayout) -> Iterator[CheckFinding]:
+    """Shares of parameters that no module reads, and shares of gradients that nobody added up."""
+    for lost in shares.unread():
+        said = SharesUnread(f"parameters.{lost.parameter}", listed(lost.ranks))
+        yield _finding(step, lost.node, lost.ranks, layout, said)
+    for alone in shares.unsummed():
+        own = SharesUnsummed(alone.parameter, alone.peers)
+        yield _finding(step, alone.node, alone.ranks, layout, own)
 
 
 def _clipping(step: int, dumps: Dumps, layout: RunLayout) -> Iterator[CheckFinding]:

@@ -180,9 +180,10 @@ def _given(values: RunValues, wanted: Mapping[str, int]) -> dict[str, list[Part]
 def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) -> Reduction | None:
     records = values.run.records
     taken = list(values.run.parts[index])
-    shapes = {records[part.record].shape for part in (*taken, *given)}
+    # Optimizers that share parameters out hold those of one owner as flat as the others.
+    counts = {prod(records[part.record].shape or (1,)) for part in (*taken, *given)}
     found, own = _grid(taken, records, sums=False), _grid(given, records, sums=True)
-    if len(shapes) > 1 or found is None or own is None or not _is_within(found[1], own[1]):
+    if len(counts) > 1 or found is None or own is None or not _is_within(found[1], own[1]):
         return None
     (whole, places), (parts, all_places) = found, own
     owners = tuple(sorted(part.rank for part in taken)) if places != all_places else ()

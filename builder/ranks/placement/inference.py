@@ -28,7 +28,7 @@ _SUMS = frozenset(
     ("__add__", "__radd__", "__iadd__", "add", "__sub__", "__rsub__", "__isub__", "sub")
 )
 _SCALES = frozenset("__mul__ __rmul__ mul mul_ __imul__ __truediv__ div div_ __itruediv__".split())
-_PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm"))
+_PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm", "bmm", "baddbmm"))
 _MASKS = frozenset(("masked_fill", "__mul__", "mul", "where"))
 _SHAPING: tuple[Trait, ...] = ("view", "part", "turn", "keep", "cast", "converts")
 _TINY = 1e-6  # a share is told in double precision, or is 1/3 of single precision
@@ -40,16 +40,22 @@ _NON_LINEAR = frozenset(
 )
 # What is computed element by element, head by head or by moving elements: a shard stays one.
 _LOCAL = _NON_LINEAR | frozenset(
-    "scaled_dot_product_attention __mul__ mul __truediv__ div __neg__ neg dropout cos sin".split()
+    "scaled_dot_product_attention __mul__ mul __truediv__ div __neg__ neg dropout cos sin "
+    "masked_fill masked_fill_".split()
 )
 
 
 # What works on all elements along the last dimension at once.
 _OVER_LAST = frozenset("softmax log_softmax cross_entropy layer_norm rms_norm".split())
+# What picks of its input by chance or by rank of its elements: routing, sampling, noise. Equal
+# inputs give equal results on all ranks, unless each has a generator of its own.
+_PICKS = frozenset("topk argmax argmin argsort sort multinomial bernoulli".split())
+_DRAWS = frozenset("rand randn rand_like randn_like normal normal_ uniform_ bernoulli_".split())
 # Why a value does not fit: a part of a sum is `added` to a whole value or read by what is not
 # linear (`bent`); a shard is read as if it were all there is (`cut`); a `bias` is added to each
 # part; a whole value loses other elements on each rank (`random`).
-Reason = Literal["added", "bent", "cut", "bias", "random"]
+# `drawn`: what is the same on all ranks is drawn or chosen from, and otherwise on each.
+Reason = Literal["added", "bent", "cut", "bias", "random", "drawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,8 @@ class Inference:
                 for index in range(start, stop)
                 if self._values.keys[index].startswith("input") and self._is_float(index)
             ]
+            if self._drops_first(entry, range(start, stop)):
+                read = read[1:]
             if entry.prefix in COMMUNICATION:
                 self._pass_on(owner, entry, read, start, stop)
                 continue
@@ -116,6 +124,14 @@ class Inference:
                 yield found
             if found is None:
                 self._place(owner, entry, [placed for _, placed in read], range(start, stop))
+
+    def _drops_first(self, entry: EntryName, own: range) -> bool:
+        """Whether a call multiplies its first operand by 0: a buffer that nobody has filled."""
+        is_sum = plain_name(entry.type_name) == "baddbmm"
+        keys = self._values.keys
+        return is_sum and any(
+            keys[i] == "input.beta" and self._values.records(i)[0].value == 0 for i in own
+        )
 
     def _is_float(self, index: int) -> bool:
         return "float" in (self._values.dtype(index) or "")
@@ -142,8 +158,12 @@ class Inference:
             return made if made is not None and made.kind == "part" else Placement("R")
         owner = self._values.owner[index]
         shapes = {record.shape for group in groups for record in group}
-        if len(shapes) > 1 or not all(are_apart(owner, group) for group in groups):
+        if len(shapes) > 1:
             return None
+        if not all(are_apart(owner, group) for group in groups):
+            # Masked scores have norms alike: what was cut stays cut, whatever its numbers are.
+            made = self._of_source(index)
+            return made if made is not None and made.kind == "S" else None
         if all(fingerprint(r) in self._weights for group in groups for r in group):
             return Placement("weight")
         return self._of_source(index)
@@ -286,6 +306,10 @@ class Inference:
         placed = [one for _, one in read]
         if call == "dropout" and placed[0] == Placement("R") and self._are_outputs_apart(own):
             return Conflict(owner, owner, "random")
+        if call in _PICKS and placed[0] == Placement("R") and self._are_picks_unlike(own):
+            return Conflict(owner, owner, "drawn")
+        if call in _SUMS | _SCALES and self._reads_own_noise(read):
+            return Conflict(owner, owner, "drawn")
         if call in _PRODUCTS and self._adds_whole_bias(read, own):
             return Conflict(owner, owner, "bias")
         first = placed[0]
@@ -313,6 +337,28 @@ class Inference:
         return bool(made) and all(
             are_apart(owner, group) for index in made for group in self._groups(index)
         )
+
+    def _are_picks_unlike(self, own: range) -> bool:
+        """Whether any result, places or elements, is another on each of the ranks.
+
+        No two copies of an input are apart by rounding, so that no tie is decided otherwise.
+        """
+        made = [i for i in own if self._values.keys[i].startswith("output")]
+        tensors = [i for i in made if self._values.dtype(i) is not None]
+        return any(not are_copies(group) for index in tensors for group in self._groups(index))
+
+    def _reads_own_noise(self, read: list[tuple[int, Placement | None]]) -> bool:
+        """Whether what is the same on all ranks meets noise that each has drawn for itself."""
+        if [placed for _, placed in read].count(Placement("R")) != 1 or len(read) != 2:
+            return False
+        index = next(index for index, placed in read if placed != Placement("R"))
+        part = min(self._run.parts[index], key=lambda part: part.rank)
+        record = self._run.records[part.record]
+        source = (record.source or record.through or "").partition(".output")[0]
+        entry = parse(source) if source else None
+        is_drawn = entry is not None and plain_name(entry.type_name) in _DRAWS
+        owner = self._values.owner[index]
+        return is_drawn and all(are_apart(owner, group) for group in self._groups(index))
 
     def _adds_whole_bias(self, read: list[tuple[int, Placement | None]], own: range) -> bool:
         """Whether each rank adds one whole bias to its part of a sum, which is then formed."""

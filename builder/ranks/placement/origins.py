@@ -57,8 +57,15 @@ def _forward(values: RunValues, axis: str) -> Iterator[Origin]:
         if len(shapes) == len(whole) == len(own) == 1 and not is_weight:
             maker = _maker(values, own[0])
             if _is_own(values, at["output.0"], axis) and maker:
-                module = values.run.dump.parents.get(maker) or maker
-                yield Origin(module, owner, maker, of_gradient=False)
+                yield Origin(_module_of(values, maker), owner, maker, of_gradient=False)
+
+
+def _module_of(values: RunValues, maker: str) -> str:
+    """A maker that is a module itself, else the module in which it is called."""
+    entry = parse(maker)
+    if entry is not None and entry.kind == "module":
+        return maker
+    return values.run.dump.parents.get(maker) or maker
 
 
 def _backward(values: RunValues, axis: str, parameters: Collection[str]) -> Iterator[Origin]:

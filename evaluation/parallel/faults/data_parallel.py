@@ -23,13 +23,20 @@ def dp_gradient_not_reduced(run: Experiment) -> None:
     without(run, "dp", "layers.2.mlp.up.weight")
 
 
-@fault(DP, r"^optimizer$", r"^Distributed\.", r"^Optimizer\.", threads="Megatron #936")
+@fault(
+    DP,
+    r"^optimizer$",
+    r"^Distributed\.",
+    r"^Optimizer\.",
+    r"^Tensor\.mul_",
+    threads="Megatron #936",
+)
 def dp_averaged_twice(run: Experiment) -> None:
     """Gradients are divided by the number of processes twice."""
     run.after_backward["again"] = lambda: scale_gradients(run, 0.5)
 
 
-@fault(DP, r"^optimizer$", r"^Distributed\.", r"^Optimizer\.")
+@fault(DP, r"^optimizer$", r"^Distributed\.", r"^Optimizer\.", r"^Tensor\.mul_")
 def dp_not_averaged(run: Experiment) -> None:
     """Gradients are summed up and not divided."""
     run.after_backward["again"] = lambda: scale_gradients(run, 2.0)

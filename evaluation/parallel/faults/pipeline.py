@@ -83,7 +83,13 @@ def pp_loss_not_divided(run: Experiment) -> None:
     run.loss_scale *= run.mesh.layout.micro_batches
 
 
-@fault(PP, r"(embedding|head)\.", size=TIED, threads="TTrace 5, Megatron #656, #844")
+@fault(
+    PP,
+    r"(embedding|head)\.",
+    r"^Distributed\.all_reduce",
+    size=TIED,
+    threads="TTrace 5, Megatron #656, #844",
+)
 def pp_tied_gradient_not_summed(run: Experiment) -> None:
     """The shared weight's copies on the first and the last stage read their own gradients."""
     del run.after_backward["tied"]
@@ -99,7 +105,7 @@ def pp_tied_weight_differs(run: Experiment) -> None:
 VPP4 = Layout(pp=2, vpp=2, micro_batches=4)
 
 
-@fault(VPP4, r"layers\.[12]\.")
+@fault(VPP4, r"layers\.[12]\.", r"^Torch\.zeros_like")
 def vpp_chunk_gradient_lost(run: Experiment) -> None:
     """The third layer's gradient does not reach the second's stage."""
     if run.mesh.at("pp") == 0:

@@ -124,7 +124,7 @@ def tp_gathered_logits(run: Experiment) -> None:
     head.leave = swapped
 
 
-@fault(TP, r"\bhead\b")
+@fault(TP, r"\bhead\b", r"^Distributed\.reduce_scatter")
 def tp_head_gradient_doubled(run: Experiment) -> None:
     """The gradient of gathered logits is summed up over processes that all have the whole."""
     head, group = model_of(run).head, run.mesh.group("tp")

@@ -7,10 +7,13 @@ from evaluation.placements.families import (
     experts,
     held,
     late,
+    megatron_core,
     sequence,
     sharded,
     tensor,
+    transformers_experts,
     updates,
+    wrapped,
 )
 
 __all__ = [
@@ -20,8 +23,11 @@ __all__ = [
     "experts",
     "held",
     "late",
+    "megatron_core",
     "sequence",
     "sharded",
     "tensor",
+    "transformers_experts",
     "updates",
+    "wrapped",
 ]

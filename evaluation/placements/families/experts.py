@@ -193,3 +193,26 @@ def _enter_alone(mixture: Mixture) -> None:
         return Reduce.apply(out, group)
 
     mixture.forward = forward  # type: ignore[method-assign]
+
+
+class _Noisy(nn.Module):
+    """A router with noise on its scores, of a generator that tensor-parallel processes share."""
+
+    def __init__(self, router: nn.Module, seed: int) -> None:
+        super().__init__()
+        self.weight, self.seed = router.weight, seed
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores = nn.functional.linear(x, self.weight)  # type: ignore[arg-type]
+        torch.manual_seed(self.seed)
+        return scores + torch.randn_like(scores)
+
+
+@case("second", TP2, r"layers\.\d\.mixture")
+def noise_of_each_router(run: Run) -> None:
+    """Processes that work on the same tokens draw the noise of a router each for itself."""
+    model = mixed(run, "tp")
+    for layer in model.layers:
+        assert isinstance(layer, Mixed)
+        layer.mixture.router = _Noisy(layer.mixture.router, run.rank if run.wrong else 0)
+    run.train(model, lambda step: backward(run, model, step))

@@ -21,6 +21,7 @@ from msprobe_core.torch.measure.users_modes import users_modes_off
 
 EPS = 1e-6
 """What torch adds to the total norm before it divides by it."""
+_MEGATRON = ("megatron.core.optimizer.optimizer", "megatron.core.optimizer.clip_grads")
 _FSDP = "torch.distributed.fsdp.fully_sharded_data_parallel"
 _Function = Callable[..., Any]
 
@@ -28,10 +29,13 @@ _Function = Callable[..., Any]
 class Clip:
     """One clipping: of these parameters, by a norm or, up to `max_value`, element by element.
 
-    `total_norm` is known when it is over, `factor` where that is no distributed tensor.
+    `total_norm` is known when it is over, `factor` where that is no distributed tensor. `count` is
+    how many parameters were clipped, for those that do not keep them.
     """
 
-    __slots__ = ("factor", "max_norm", "max_value", "norm_type", "parameters", "total_norm")
+    __slots__ = (
+        *("count", "factor", "max_norm", "max_value", "norm_type", "parameters", "total_norm"),
+    )
 
     def __init__(
         self,
@@ -42,11 +46,14 @@ class Clip:
     ) -> None:
         self.parameters, self.max_norm, self.norm_type = parameters, max_norm, norm_type
         self.max_value = max_value
+        self.count: int | None = None
         self.total_norm: torch.Tensor | None = None
         self.factor: torch.Tensor | None = None
 
     def takes(self, total_norm: object) -> None:
         """Take the norm that clips, before anybody changes it."""
+        if isinstance(total_norm, float):  # Megatron's, which counts the norm's ranks itself
+            total_norm = torch.tensor(total_norm)
         if self.max_norm is None or not isinstance(total_norm, torch.Tensor):
             return
         with users_modes_off(keep_transforms=True), torch.no_grad():
@@ -95,6 +102,10 @@ def _replace() -> None:
     ):
         if function is not None:
             _put(function, around)
+    for module in filter(None, map(sys.modules.get, _MEGATRON)):
+        scaling = getattr(module, "clip_grad_by_total_norm_fp32", None)
+        if scaling is not None:
+            _put_name(module, "clip_grad_by_total_norm_fp32", _scaling(scaling))
     sharded = getattr(sys.modules.get(_FSDP), "FullyShardedDataParallel", None)
     if sharded is not None:
         _put_name(sharded, "clip_grad_norm_", _of_sharded(sharded.clip_grad_norm_))

@@ -18,6 +18,8 @@ from msprobe_core.torch.parallel.engines import engine_axes
 from msprobe_core.torch.parallel.group_purposes import group_names
 
 _VERSION = 1
+# The wrappers of torch whose process group shares out the batch.
+_REPLICATING = ("DistributedDataParallel", "FullyShardedDataParallel")
 # What Megatron sets on parameters, and how it is called here.
 _ATTRIBUTES = {
     "tensor_model_parallel": "tp",
@@ -133,7 +135,7 @@ def _mesh_axes(modules: Iterable[torch.nn.Module]) -> Axes:
 
 def _data_parallel_axis(modules: Iterable[torch.nn.Module]) -> Axes:
     for module in modules:
-        if type(module).__name__ == "DistributedDataParallel":
+        if type(module).__name__ in _REPLICATING:
             group: Any = module.process_group
             return _without_single({"dp": _axis_of(group)})
     return {}

@@ -1,7 +1,8 @@
 """Records what each optimizer step takes and writes, by parameter name: gradient, before, after.
 
 It stands beside `data` in dump.json, as the member `optimizer`: one entry a step, readers of the
-older form pass it over. Where gradients were clipped since the step before, the entry says by what.
+older form pass it over. Where gradients were clipped since the step before, the entry says by what;
+where the step updates shares of parameters, which elements these are.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from msprobe_core.torch.gradients import clipping
 from msprobe_core.torch.gradients.clipping import Clip, ClipListener
 from msprobe_core.torch.gradients.steps import Step
 from msprobe_core.torch.gradients.taken import gradient_of, scaling_of, unscaled
+from msprobe_core.torch.parallel.parameter_parts import Model, ParameterNames, Piece
 from msprobe_core.torch.record.entries import guarded, untraced
 from msprobe_core.values.text import quoted
 
-Model = torch.nn.Module | Sequence[torch.nn.Module]
-Named = list[tuple[str, torch.Tensor]]
+Updated = list[tuple[Piece, torch.Tensor]]
 _MOST_CLIPS = 64
 """Clippings of gradients that no step has taken yet: of a model that nobody trains, say."""
 
@@ -30,9 +31,9 @@ class OptimizerWatch(ClipListener):
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._names: dict[int, str] = {}
+        self._names = ParameterNames()
         self._end: Callable[[], None] | None = None
-        self._open: list[tuple[Step, Entry, Named]] = []
+        self._open: list[tuple[Step, Entry, Updated]] = []
         self._clips: list[tuple[frozenset[int], Clip]] = []
         self._done: list[Entry] = []
         self._count: dict[str, int] = {}
@@ -40,7 +41,7 @@ class OptimizerWatch(ClipListener):
     def find(self, model: Model) -> None:
         """Take the names of a model's parameters."""
         if self._trace.selection.takes_all:
-            self._names = _names_of(model)
+            self._names = ParameterNames(model)
 
     def start(self) -> None:
         """Listen to clipping, where there are parameters to tell of."""
@@ -71,10 +72,11 @@ class OptimizerWatch(ClipListener):
 
     def clipped(self, clip: Clip) -> None:
         """Called by the watch of clipping; its parameters are not held."""
-        own = frozenset(id(parameter) for parameter in clip.parameters) & self._names.keys()
+        own = frozenset(id(p) for p in clip.parameters if self._names.pieces_of(p))
         if own:
             told = Clip([], clip.max_norm, clip.norm_type, clip.max_value)
             told.total_norm, told.factor = clip.total_norm, clip.factor
+            told.count = len(clip.parameters)
             self._clips = [*self._clips[1 - _MOST_CLIPS :], (own, told)]
 
     def _begin(self, step: Step) -> None:
@@ -84,7 +86,10 @@ class OptimizerWatch(ClipListener):
         number = self._count[_owner_of(step)] = self._count.get(_owner_of(step), -1) + 1
         entry = Entry(f"{_owner_of(step)}.{number}")
         guarded(self._trace, entry, '"input": {}', _fill, "input", read)
-        guarded(self._trace, entry, '"parameters": {}', _fill, "parameters", updated)
+        guarded(self._trace, entry, '"parameters": {}', _fill, "parameters", _values(updated))
+        shares = [piece for piece, _ in updated if piece.is_share]
+        if shares:
+            guarded(self._trace, entry, '"shares": {}', _tell_shares, shares)
         clips = self._clips_of(updated)
         if clips:
             guarded(self._trace, entry, '"clipping": {}', _fill_clips, clips)
@@ -95,24 +100,25 @@ class OptimizerWatch(ClipListener):
         while self._open:
             begun, entry, updated = self._open.pop()
             if begun is step:
-                guarded(self._trace, entry, '"output": {}', _fill, "output", updated)
+                guarded(self._trace, entry, '"output": {}', _fill, "output", _values(updated))
                 if entry.parts:
                     self._done.append(entry)
                 return
 
-    def _updated_by(self, optimizer: torch.optim.Optimizer) -> Named:
+    def _updated_by(self, optimizer: torch.optim.Optimizer) -> Updated:
         """The parameters that a step changes; those whose gradient cannot be read are reported."""
-        updated: Named = []
+        updated: Updated = []
         for group in optimizer.param_groups:
             for parameter in group["params"]:
-                name = self._names.get(id(parameter))
-                if name is None:
+                pieces = self._names.pieces_of(parameter)
+                if not pieces:
                     continue
+                name = pieces[0].name
                 has_gradient = self._trace.safely(f"gradient of {name}", _has_gradient, parameter)
-                updated += [(name, parameter)] if has_gradient else []
+                updated += [(piece, parameter) for piece in pieces if has_gradient]
         return updated
 
-    def _clips_of(self, updated: Named) -> list[Clip]:
+    def _clips_of(self, updated: Updated) -> list[Clip]:
         """What has clipped the gradients of a step, and of no step after it."""
         own = {id(parameter) for _, parameter in updated}
         clips = [clip for numbers, clip in self._clips if numbers & own]
@@ -125,27 +131,31 @@ def _owner_of(step: Step) -> str:
     return f"Optimizer.{type(step.optimizer).__name__}.step"
 
 
-def _names_of(model: Model) -> dict[int, str]:
-    if isinstance(model, torch.nn.Module):
-        return {id(parameter): name for name, parameter in model.named_parameters()}
-    return {
-        id(parameter): f"{index}.{name}"
-        for index, part in enumerate(model)
-        for name, parameter in part.named_parameters()
-    }
-
-
 def _has_gradient(parameter: torch.Tensor) -> bool:
     return gradient_of(parameter) is not None
 
 
-def _taken(step: Step, updated: Named) -> Iterator[tuple[str, torch.Tensor]]:
+def _taken(step: Step, updated: Updated) -> Iterator[tuple[str, torch.Tensor]]:
     """One by one: what a fused step undoes the scale of is a copy."""
     scaling = scaling_of(step.optimizer)
-    for name, parameter in updated:
+    for piece, parameter in updated:
         gradient = gradient_of(parameter)
         if gradient is not None:
-            yield name, unscaled(gradient, scaling)
+            yield piece.name, piece.of(unscaled(gradient, scaling))
+
+
+def _values(updated: Updated) -> Iterator[tuple[str, torch.Tensor]]:
+    for piece, parameter in updated:
+        yield piece.name, piece.of(parameter)
+
+
+def _tell_shares(trace: Trace, entry: Entry, shares: Sequence[Piece]) -> None:
+    """By name the first element of a share, how many it has, and how many the parameter has."""
+    places = (
+        f'{quoted(p.name)}: {{"type": "slice", "value": [{p.offset}, {p.length}, {p.whole}]}}'
+        for p in shares
+    )
+    entry.parts.append(f'"shares": {{{", ".join(places)}}}')
 
 
 def _fill(
@@ -179,6 +189,6 @@ def _numbers_of(clip: Clip) -> Iterator[tuple[str, object]]:
     if clip.factor is not None:
         yield "total_norm", clip.total_norm
         yield "factor", clip.factor
-    for name in ("max_norm", "norm_type", "max_value"):
+    for name in ("max_norm", "norm_type", "max_value", "count"):
         if getattr(clip, name) is not None:
             yield name, getattr(clip, name)

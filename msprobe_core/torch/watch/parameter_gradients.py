@@ -81,8 +81,8 @@ class _ModuleParameters:
     ) -> tuple[Callable[[Gradients], None], _Hook]:
         """What is called before and after a gradient is accumulated.
 
-        Hooks of the user's run in between: an optimizer in them takes the gradient away. What will
-        be accumulated is recorded before them then.
+        Hooks of the user's run in between: an optimizer in them takes the gradient away, Megatron
+        moves it to a buffer. What will be accumulated is recorded before them then.
         """
         recorded = False
         self._counts.setdefault(name, 0)
@@ -96,7 +96,12 @@ class _ModuleParameters:
 
         def before(received: Gradients) -> None:
             nonlocal recorded
-            if parameter._post_accumulate_grad_hooks and not self._trace.closed:
+            if self._trace.closed:
+                return
+            if isinstance(getattr(parameter, "main_grad", None), torch.Tensor):
+                recorded = True
+                record(lambda: _in_buffer(parameter, received[0]))
+            elif parameter._post_accumulate_grad_hooks:
                 recorded = True
                 record(lambda: _accumulated(parameter.grad, received[0]))
 
@@ -136,6 +141,16 @@ class _ModuleParameters:
 def _accumulated(before: torch.Tensor | None, gradient: torch.Tensor | None) -> object:
     """What a parameter's gradient is going to be."""
     return gradient if before is None or gradient is None else before + gradient
+
+
+def _in_buffer(parameter: torch.nn.Parameter, gradient: torch.Tensor | None) -> object:
+    """What the gradient is going to be in the buffer that a framework accumulates into.
+
+    A layer whose kernel accumulates there itself has done so already.
+    """
+    buffer = getattr(parameter, "main_grad", None)
+    is_there = getattr(parameter, "grad_added_to_main_grad", False)
+    return buffer if is_there else _accumulated(buffer, gradient)
 
 
 def _fill(trace: Trace, entry: Entry, name: str, gradient: Callable[[], object]) -> None:

@@ -66,6 +66,31 @@ def test_a_weight_that_is_read_first_is_no_data(tmp_path: Path) -> None:
     assert facts(found.reasons[0])["code"] == "input_differs"
 
 
+GATHER = "Distributed.all_gather_into_tensor.0.forward"
+
+
+def gathering(weight: float, owned: Json) -> Entries:
+    """A gather of a shard that no call made, and a module that reads what came together."""
+    return {
+        GATHER: forward([tensor(weight)], [tensor(weight)]),
+        MODULE: forward([tensor(1)], [tensor(2 + weight)], parameters={"weight": owned}),
+    }
+
+
+def test_shards_of_a_parameter_that_are_gathered_are_no_data(tmp_path: Path) -> None:
+    found = findings(tmp_path, gathering(3, tensor(3)), gathering(4, tensor(4)))
+    assert "batch_differs" not in {facts(each.reasons[0])["code"] for each in found}
+
+
+def test_integers_that_are_gathered_may_be_data(tmp_path: Path) -> None:
+    ours, theirs = (
+        {GATHER: forward([integers(n)], [integers(n)]), MODULE: forward([tensor(1)], [tensor(n)])}
+        for n in (3, 4000)
+    )
+    found = findings(tmp_path, ours, theirs)
+    assert facts(found[0].reasons[0])["code"] == "batch_differs"
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_constants_that_a_call_made_are_laid_to_the_finding(tmp_path: Path, side: int) -> None:
     made: list[dict[str, object]] = [{}, {}]

@@ -17,6 +17,7 @@ from builder.compare.score import coarsest_epsilon
 from builder.compare.told_apart import told_by
 from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.changes import Changes, silent_before
+from builder.diagnosis.communication import gathers
 from builder.diagnosis.excess import PLAIN, Excess, Makers
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change
@@ -261,11 +262,26 @@ def fed_other_data(case: Case) -> Cause | None:
         return None  # a parameter, or what a layer made that was not recorded
     if case.excess.way != "outside" or case.node.phase != "forward" or not is_data:
         return None
-    if not case.has_read:
+    if not case.has_read and not gathers(case.node):
         return case.of_input(BatchDiffers(*case.worst))
     if _reads_more_moved(case):
         return case.of_input(UnrecordedDiffers(*case.worst))
     return case.of_input(UnrecordedDiffers(*case.worst, silent_before(case.node)))
+
+
+def gathers_parts_of_a_parameter(case: Case) -> Cause | None:
+    """No recorded call made the numbers that ranks gather in the forward pass: shards of parameters
+    lie so between two steps. The next module with a parameter that differs is named, if one does.
+    """
+    row = case.excess.row
+    if case.excess.way != "outside" or case.node.phase != "forward":
+        return None
+    if not gathers(case.node) or case.known.paired.is_integer(row):
+        return None
+    for node in case.facts.comparison.matching.problem.in_order[case.node.exec_order :]:
+        if node.phase == "forward" and (rows := case.parameters.wrong_of(node)):
+            return case.parameters.cause(node, rows)
+    return None
 
 
 def follows_the_latest_finding(case: Case) -> Cause | None:
@@ -359,6 +375,7 @@ RULES_FOR_EDGES: tuple[Rule, ...] = (
     behind_a_changed_call,
     gradient_of_a_changed_call,
     elements_moved,
+    gathers_parts_of_a_parameter,
     fed_other_data,
     follows_the_latest_finding,
     handed_on_unrecorded,

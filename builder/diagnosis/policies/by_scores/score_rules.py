@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.changes import silent_before
+from builder.diagnosis.communication import gathers
 from builder.diagnosis.facts import DivergentRows, Facts
 from builder.diagnosis.finding import Change, Finding
 from builder.diagnosis.policies.by_scores.candidates import Candidates
@@ -158,6 +159,8 @@ def was_fed_other_data(case: Case) -> Cause | None:
         return None
     if case.facts.paired.ours[row].requires_grad:
         return None  # a parameter, or what a layer made that was not recorded
+    if gathers(case.node) and not case.facts.paired.is_integer(row):
+        return None  # shards of a parameter, which ranks put together before a module reads it
     worst = case.facts.worst_score(case.rows.inputs)
     reason = (
         UnrecordedDiffers(*worst, silent_before(case.node))

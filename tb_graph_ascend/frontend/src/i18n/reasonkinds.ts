@@ -74,6 +74,7 @@ export const REASON_KINDS = {
   misplaced: "finding",
   not_reduced: "finding",
   other_axis: "finding",
+  ranks_conflict: "finding",
   partial_used: "finding",
   gradients_scaled: "finding",
   updates_differ: "finding",

@@ -62,6 +62,7 @@ export const reasonsEn: Record<string, string> = {
   gradients_scaled: "all gradients that the optimizer reads are {{factor, short}} times the benchmark's: the loss, clipping or the reduction, no parameter of its own",
   updates_differ: "what the optimizer reads or writes differs for nearly all parameters ({{count}}): the step as a whole",
   same_of: "the same is true of {{count}} more: {{names}}",
+  ranks_conflict: "{{text}}; the ranks of the benchmark run agree there",
   partial_used: "{{text}}",
   update_alone: "the gradient that the optimizer reads and the parameter before agree, what it leaves does not: its settings, its state or the update itself",
   shard_differs: "rank {{ranks}} ({{coordinates}}) has a part that is off",

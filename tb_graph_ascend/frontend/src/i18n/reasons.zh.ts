@@ -62,6 +62,7 @@ export const reasonsZh: Record<string, string> = {
   gradients_scaled: "优化器读取的所有梯度均为标杆侧的 {{factor, short}} 倍：原因在损失、裁剪或归约，而非某个参数",
   updates_differ: "几乎所有参数（{{count}} 个）在优化器的读写上都不同：问题在整个优化步骤",
   same_of: "另有 {{count}} 个情况相同：{{names}}",
+  ranks_conflict: "{{text}}；标杆侧的各卡在此处一致",
   partial_used: "{{text}}",
   update_alone: "优化器读取的梯度和更新前的参数都一致，更新后的参数不一致：问题在优化器的设置、状态或更新本身",
   shard_differs: "卡 {{ranks}}（{{coordinates}}）的分片有误",

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 from torch.nn import functional
 
 from builder.dump.sources import find_sources
@@ -69,9 +73,38 @@ def _scaled_before_it_is_summed(run: Experiment) -> None:
     layer_of(run, 1).mlp.down.leave = lambda x: Reduce.apply(x * 0.5, group)
 
 
+def _by_scores(run: Experiment, *, summed: bool) -> None:
+    """Attention by products of heads into a buffer, masked in place, as megatron-core's is."""
+    for index in range(run.size.layers):
+        attention: Any = layer_of(run, index).attention
+        attention.forward = partial(_of_heads, attention)
+        if not summed:
+            attention.out.leave = same
+
+
+def _of_heads(attention: Any, x: Tensor, positions: Tensor) -> Tensor:
+    q, k, v = attention.qkv(x).chunk(3, -1)
+    q, k, v = (t.unflatten(-1, (-1, attention.width)).transpose(1, 2) for t in (q, k, v))
+    q, (batch, heads, length, width) = attention.norm_q(q), q.shape
+    flat = [t.reshape(batch * heads, length, width) for t in (q, k, v)]
+    buffer = torch.empty(batch * heads, length, length)
+    scores = torch.baddbmm(buffer, flat[0], flat[1].transpose(1, 2), beta=0.0, alpha=0.5)
+    unseen = positions[:, None, :, None] < positions[:, None, None, :]
+    scores = scores.view(batch, heads, length, length).masked_fill_(unseen, -10000.0)
+    shares = torch.softmax(scores, -1).view(batch * heads, length, length)
+    mixed = torch.bmm(shares, flat[2]).view(batch, heads, length, width)
+    return attention.out(mixed.transpose(1, 2).flatten(-2))  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize(
     ("change", "check", "node", "text"),
     [
+        (
+            lambda run: _by_scores(run, summed=False),
+            "partial",
+            "layers.0.attention.out",
+            "its part of a sum",
+        ),
         (_never_summed, "partial", "layers.0.attention.out", "adds to it"),
         (_rows_never_summed, "partial", "embedding", "adds to it"),
         (_activated_before_it_is_summed, "partial", "layers.1.mlp.down", "is not linear"),
@@ -90,6 +123,7 @@ def test_a_part_that_is_used_as_the_whole_is_named_first(
 @pytest.mark.parametrize(
     "change",
     [
+        lambda run: _by_scores(run, summed=True),
         _activated_when_it_is_summed,
         _averaged_behind_its_sum,
         _divided_before_it_is_summed_again,

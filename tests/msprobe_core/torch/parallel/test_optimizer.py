@@ -129,7 +129,13 @@ def test_the_norm_that_clips_and_its_factor_are_told(tmp_path: Path) -> None:
     assert clipping["total_norm"]["Norm"] == pytest.approx(total)
     assert clipping["factor"]["Norm"] == pytest.approx(0.5 / total)
     rest = {name: value["value"] for name, value in clipping.items() if "value" in value}
-    assert rest == {"max_norm": 0.5, "norm_type": 2.0, "max_value.1": 0.01}
+    assert rest == {
+        "max_norm": 0.5,
+        "norm_type": 2.0,
+        "max_value.1": 0.01,
+        "count": 4,
+        "count.1": 2,
+    }
 
 
 def test_each_of_two_optimizers_is_told_its_own_clipping(tmp_path: Path) -> None:

@@ -196,3 +196,41 @@ def test_calls_of_a_users_backward_stand_in_the_module_that_made_it(
     assert construct["Torch.mul.0.forward"] == "Module.inner._Squares.backward.0"
     assert construct["Tensor.__rmul__.0.forward"] == "Module.inner._Squares.backward.0"
     assert construct["Module.inner._Squares.backward.0"] is None
+
+
+def _moved(parameter: nn.Parameter) -> Callable[..., None]:
+    """What Megatron's DDP hooks on the node that accumulates: the gradient goes to a buffer."""
+
+    def hook(*_: object) -> None:
+        assert parameter.grad is not None
+        parameter.main_grad.add_(parameter.grad)  # type: ignore[operator]
+        parameter.grad = None
+
+    return hook
+
+
+def test_gradients_that_are_moved_to_a_buffer_are_those_that_it_holds(
+    debugger: Make, dumps: Read
+) -> None:
+    """Of each micro-batch what has come together so far, as of `.grad`."""
+    torch.manual_seed(0)
+    model, held, kept = Critic(), {}, []
+    for parameter in model.parameters():
+        parameter.main_grad = torch.zeros_like(parameter)  # type: ignore[attr-defined]
+        node: Any = parameter.expand_as(parameter).grad_fn
+        accumulates = node.next_functions[0][0]
+        accumulates.register_hook(_moved(parameter))
+        kept.append(accumulates)
+    recorder = debugger(level="mix", task="statistics")
+    recorder.start(model)
+    for number in range(2):
+        model(torch.randn(3, 4)).square().sum().backward()
+        held[number] = model.a.weight.main_grad.double().norm().item()  # type: ignore[operator]
+    recorder.stop()
+    recorder.step()
+    (dump,) = dumps()
+    found = [
+        dump.data[f"Module.a.Linear.parameters_grad.{number}"]["weight"][0]["Norm"]
+        for number in range(2)
+    ]
+    assert found == pytest.approx([held[0], held[1]])

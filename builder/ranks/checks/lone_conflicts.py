@@ -1,0 +1,178 @@
+"""What the ranks of one run contradict each other in, and those of another of its layout do not.
+
+Two runs of one layout are compared rank by rank, which sees that a gradient differs and not that
+it is a part of a sum on each rank. What the ranks say of each other tells that, and what they say
+in both runs is how the program works.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
+
+from builder.dump.sources import SourceSet
+from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.checks.check_finding import CheckFinding
+from builder.ranks.checks.self_check import CheckedStep, check_steps
+from builder.ranks.joining.layouts import AXIS_NAMES
+from builder.ranks.joining.parts import RunValues
+from builder.ranks.joining.told import OPTIMIZER, names_of
+from builder.ranks.layout.coordinates import Sizes
+from builder.ranks.placement.copies import are_copies
+from builder.ranks.placement.mixtures import groups_along
+from builder.reasons import AllDividedTwice, ClippedApart, GradientsScaledApart, RankReason
+from builder.reasons.reason import value_of
+
+_STEP = "optimizer"  # the node around what an optimizer does to all parameters
+_MANY = 3
+# What is said of all gradients at once, at whatever parameter is the first.
+_OF_STEP = (AllDividedTwice, ClippedApart, GradientsScaledApart)
+
+
+@dataclass(frozen=True, slots=True)
+class LoneConflict:
+    """A finding about the ranks of one run alone; `names` are what it is about, by rank.
+
+    The first of them that a rank's graph has is meant. `more` are parameters of which the same is
+    true. It is `late` where it is about what an optimizer reads or writes.
+    """
+
+    found: CheckFinding
+    names: dict[int, list[str]]
+    more: tuple[str, ...] = ()
+    late: bool = False
+
+
+def lone_conflicts(problem: SourceSet, benchmark: SourceSet) -> list[LoneConflict]:
+    """The conflicts of the first step of the problem in which the benchmark's ranks agree.
+
+    What ranks hold unlike, the steps behind it hold unlike as well. Those of a kind are one.
+
+    Raises InputError for a layout that the ranks do not fit, DumpError for one that cannot be read.
+    """
+    usual: dict[int, set[Hashable]] | None = None
+    for each in check_steps(problem, Sizes()):
+        if each.checked.findings:
+            usual = _usual(benchmark) if usual is None else usual
+            known = usual.get(each.step, set())
+            own = [finding for finding in each.checked.findings if _said(finding) not in known]
+            if own:
+                return list(_grouped(own, each))
+    return []
+
+
+def _usual(benchmark: SourceSet) -> dict[int, set[Hashable]]:
+    """By step, what the ranks of the benchmark say of each other."""
+    return {
+        each.step: {_said(finding) for finding in each.checked.findings}
+        for each in check_steps(benchmark, Sizes())
+    }
+
+
+def _said(finding: CheckFinding) -> tuple[Hashable, ...]:
+    return (finding.node, *_kind_of(finding))
+
+
+def _kind_of(finding: CheckFinding) -> tuple[Hashable, ...]:
+    """What a finding says, whatever numbers it gives."""
+    return (finding.check, finding.axis, tuple(map(_code_of, finding.reasons)))
+
+
+def _code_of(reason: RankReason) -> tuple[str, str | None]:
+    return type(reason).__name__, value_of(reason)
+
+
+def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneConflict]:
+    """One conflict for what one cause does to many parameters of the same ranks.
+
+    What a parameter becomes of a gradient that ranks have unlike is no conflict of its own.
+    """
+    groups: dict[Hashable, list[CheckFinding]] = defaultdict(list)
+    for number, finding in enumerate(findings):
+        is_update = finding.node.startswith(OPTIMIZER)
+        key = (*_kind_of(finding), finding.ranks) if is_update else number
+        groups[key].append(finding)
+    names, told = _Names(step.run), set[str]()
+    for own in groups.values():
+        new = [each for each in own if _parameter_of(each.node) not in told]
+        if new:
+            told |= {_parameter_of(each.node) for each in new}
+            more = tuple(_parameter_of(each.node) for each in new[1:])
+            shown = names.of(new[0], of_step=names.are_most(new[0], len(new)))
+            yield LoneConflict(new[0], shown, more, names.is_late(new[0]))
+
+
+def _parameter_of(node: str) -> str:
+    return next(names_of(node, ""), node)
+
+
+class _Names:
+    """What ranks call that which a finding is about: an optimizer's parameters have no call."""
+
+    def __init__(self, run: LogicalRun) -> None:
+        self._run, self._values = run, RunValues(run)
+        self._copies: dict[tuple[str, tuple[int, ...]], int] = {}
+
+    def are_most(self, found: CheckFinding, count: int) -> bool:
+        """Whether so many are most of the parameters that the ranks of a finding have alike.
+
+        One or two may be all that a layout leaves whole, and are no step.
+        """
+        if found.axis not in AXIS_NAMES or count < _MANY:
+            return False
+        key = (found.axis, found.ranks)
+        if key not in self._copies:
+            self._copies[key] = sum(map(self._are_copies, repeat(found), self._parameters()))
+        return 0 < self._copies[key] < 2 * count
+
+    def _parameters(self) -> Iterator[int]:
+        """What optimizers found as parameters."""
+        for index, key in enumerate(self._values.keys):
+            if key == "parameters.value" and self._values.owner[index].startswith(OPTIMIZER):
+                yield index
+
+    def _are_copies(self, found: CheckFinding, index: int) -> bool:
+        """Whether a parameter is one and the same on all ranks of a finding."""
+        groups = groups_along(self._values, index, found.axis).values()
+        own = [[r for rank, r in group.items() if rank in found.ranks] for group in groups]
+        return any(len(group) > 1 and are_copies(group) for group in own)
+
+    def of(self, finding: CheckFinding, *, of_step: bool) -> dict[int, list[str]]:
+        """By rank, the entries that show it, the best first; those of the optimizer's whole step
+        where it is about no single parameter.
+        """
+        found: dict[int, list[str]] = defaultdict(list)
+        is_late = self.is_late(finding)
+        whole = is_late and (of_step or any(isinstance(r, _OF_STEP) for r in finding.reasons))
+        for rank in finding.ranks if whole else ():
+            found[rank].append(_STEP)
+        for logical in self._shown_by(finding):
+            for rank, name in self._run.origin.get(logical, {}).items():
+                found[rank].append(name)
+        return dict(found) or {rank: [finding.node] for rank in finding.ranks}
+
+    def is_late(self, finding: CheckFinding) -> bool:
+        """Whether it is about a step of an optimizer, and not about what it found there."""
+        is_update = finding.node.startswith((OPTIMIZER, _STEP))
+        return is_update and _value_of(finding) != "parameters.value"
+
+    def _shown_by(self, finding: CheckFinding) -> Iterator[str]:
+        if not finding.node.startswith(OPTIMIZER):
+            yield finding.node
+            yield from self._run.updates if finding.node == _STEP else ()
+            return
+        parameter = _parameter_of(finding.node)
+        roles = ("parameters_grad.", "parameters.")
+        if _value_of(finding) == "parameters.value":
+            roles = roles[::-1]
+        for role in roles:
+            for key, owner in zip(self._values.keys, self._values.owner, strict=True):
+                if key.startswith(role) and parameter in names_of(owner, key):
+                    yield owner
+        yield from (call for call, own in self._run.updates.items() if own == parameter)
+
+
+def _value_of(finding: CheckFinding) -> str:
+    return next(filter(None, map(value_of, finding.reasons)), "")

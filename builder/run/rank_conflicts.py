@@ -1,0 +1,152 @@
+"""Findings about the ranks of two runs of one layout, which are compared rank by rank.
+
+They are asked for where a pair has findings: runs whose ranks agree one by one agree in this, too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from builder.dump.reader import read_parallel
+from builder.dump.sources import Source, SourceSet
+from builder.errors import BuilderError
+from builder.ranks.checks.lone_conflicts import LoneConflict, lone_conflicts
+from builder.reasons import RanksConflict, Reason, same_of
+from builder.work.outcome import PairOutcome, StoredFinding
+from builder.work.plan import PairPlan
+from builder.write.result_writer import Database
+
+_AFTER = 2  # the part of a step behind its backward pass, as `phase_key` numbers parts
+_PARTS = 3
+Place = tuple[int, int]  # a step and a rank
+_NODE = "SELECT id, exec_order, direction, parent IS NULL OR depth = 1 FROM node"
+
+
+def rank_conflicts(
+    pairs: Sequence[PairPlan], outcomes: Sequence[PairOutcome], database: Database
+) -> list[StoredFinding]:
+    """What the problem's ranks contradict each other in, up to the first step that has findings.
+
+    Nothing where ranks were merged, where one run has a single rank, and where no dump tells how
+    the ranks lie. A layout that does not fit, or a dump that is broken, is told elsewhere.
+    """
+    last = min((outcome.step for outcome in outcomes if outcome.findings), default=None)
+    asked = [pair for pair in pairs if last is not None and last - 1 <= pair.step <= last]
+    try:
+        sides = _sides(asked)
+        found = [] if sides is None else lone_conflicts(*sides)
+    except BuilderError:
+        return []
+    at = {(outcome.step, outcome.rank): outcome for outcome in outcomes if outcome.graphs}
+    with database.transaction() as connection:
+        return [stored for each in found for stored in [_stored(each, at, connection)] if stored]
+
+
+def _sides(pairs: Sequence[PairPlan]) -> tuple[SourceSet, SourceSet] | None:
+    """Both sides of pairs as dumps of several ranks each; None for all else."""
+    if not pairs or any(pair.is_merged or pair.benchmark is None for pair in pairs):
+        return None
+    ours = _as_dump({(pair.step, pair.rank): pair.problem for pair in pairs})
+    theirs = _as_dump({(p.step, p.rank): p.benchmark for p in pairs if p.benchmark is not None})
+    return None if ours is None or theirs is None else (ours, theirs)
+
+
+def _as_dump(folders: Mapping[Place, Path]) -> SourceSet | None:
+    if len({rank for _, rank in folders}) < 2:
+        return None
+    first = read_parallel(next(iter(folders.values())))
+    if first is None or not any(axis.size > 1 for axis in first.axes.values()):
+        return None
+    sources = tuple(Source(step, rank, path) for (step, rank), path in sorted(folders.items()))
+    return SourceSet(sources[0].path.parent, "root", sources)
+
+
+def _stored(
+    conflict: LoneConflict, at: Mapping[Place, PairOutcome], connection: sqlite3.Connection
+) -> StoredFinding | None:
+    """A conflict at the first node that shows it, on a guilty rank where one has such a node."""
+    found = conflict.found
+    for rank in sorted(conflict.names, key=lambda rank: (rank not in found.ranks, rank)):
+        outcome = at.get((found.step, rank))
+        if outcome is None:
+            continue
+        for name in conflict.names[rank]:
+            node = _node(connection, outcome.graphs[0], name)
+            if node is not None:
+                return _finding(conflict, outcome, name, node)
+    return None
+
+
+def _node(connection: sqlite3.Connection, graph: int, name: str) -> tuple[int, int, int] | None:
+    """The id of a node, the part of the step that it runs in, and its place; None without one."""
+    asked = f"{_NODE} WHERE graph = ? AND name = ?"
+    row = connection.execute(asked, (graph, name)).fetchone()
+    if row is None:
+        return None
+    node, order, direction, is_outermost = row
+    if direction == "backward":
+        return node, 1, order
+    first = "SELECT MIN(exec_order) FROM node WHERE graph = ? AND direction = 'backward'"
+    (begins,) = connection.execute(first, (graph,)).fetchone()
+    is_after = is_outermost and begins is not None and order > begins
+    return node, _AFTER if is_after else 0, order
+
+
+def _finding(
+    conflict: LoneConflict, outcome: PairOutcome, name: str, node: tuple[int, int, int]
+) -> StoredFinding:
+    number, part, order = node
+    key = _first_behind(outcome.findings) if conflict.late else (part, order)
+    return StoredFinding(
+        step=outcome.step,
+        rank=outcome.rank,
+        graph=outcome.graphs[0],
+        node=number,
+        name=name,
+        kind="communication",
+        is_api=False,
+        sort_key=key,
+        score=1.0,
+        input_score=None,
+        introduced=1.0,
+        reasons=_reasons(conflict),
+        propagated_to=0,
+    )
+
+
+def _first_behind(findings: Sequence[StoredFinding]) -> tuple[int, int]:
+    """The place in front of all findings behind the backward pass: what it reads is unlike."""
+    behind = [f.sort_key for f in findings if f.sort_key[0] % _PARTS == _AFTER]
+    return (min(behind)[0] if behind else _AFTER, -1)
+
+
+def _reasons(conflict: LoneConflict) -> list[Reason]:
+    found = conflict.found
+    ranks = ", ".join(map(str, found.ranks))
+    said = RanksConflict(found.text, found.axis, ranks, found.coordinates)
+    return [said, *same_of(list(conflict.more))]
+
+
+def one_a_node(findings: Sequence[StoredFinding]) -> list[StoredFinding]:
+    """The findings in order; what ranks say of a node is said by what else is found there."""
+    first: dict[tuple[int, int], int] = {}
+    kept: list[StoredFinding] = []
+    for finding in findings:
+        at = first.setdefault((finding.graph, finding.node), len(kept))
+        if at == len(kept) or not _is_of_ranks(finding, kept[at]):
+            kept.append(finding)
+            continue
+        reasons = kept[at].reasons
+        if not _is_of_ranks(kept[at]):
+            reasons = [*reasons, *finding.reasons]
+        count = kept[at].propagated_to + finding.propagated_to
+        kept[at] = replace(kept[at], reasons=reasons, propagated_to=count)
+    return kept
+
+
+def _is_of_ranks(*findings: StoredFinding) -> bool:
+    """Whether any of some findings is what ranks say of each other."""
+    return any(isinstance(one.reasons[0], RanksConflict) for one in findings)
