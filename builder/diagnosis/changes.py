@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
@@ -10,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, ChangeKind, Finding
+from builder.diagnosis.lone_backward import LoneBackward
 from builder.diagnosis.verdicts import Named
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
@@ -234,8 +236,28 @@ class Changes:
         if not any(node.direction == "backward" and node in partner for node in ours):
             return None
         gone = any(are_of_one_run(n, partner) for tree in trees for n in tree.in_order)
-        change = (self._frozen(is_leaf) if is_leaf else self.of_gradient()) if gone else None
+        if not gone and not self.gone_back.calls:
+            return None
+        change = self._frozen(is_leaf) if is_leaf else self.of_gradient()
         return None if change is None else self.naming(change, ours[change.order], 1.0)
+
+    def lone_backward(self) -> Named | None:
+        """The first call that one run alone goes back through, where nothing recorded says why."""
+        if not self.gone_back.calls:
+            return None
+        first, ours = self.gone_back.calls[0], self._matching.problem.in_order
+        if self._is_ours(first):
+            change = self.add("extra", first)
+        else:
+            later = self._matching.benchmark.in_order[first.exec_order :]
+            behind = (self._matching.partner[n] for n in later if n in self._matching.partner)
+            change = self.add("missing", first, next(behind, ours[-1]))
+        return self.naming(change, ours[change.order], 1.0)
+
+    @cached_property
+    def gone_back(self) -> LoneBackward:
+        """The backward calls that one run alone makes of what both run."""
+        return LoneBackward(self._matching)
 
     def _frozen(self, is_leaf: Callable[[int], bool]) -> Change | None:
         """The first call that reads a leaf of which one run alone wants a gradient."""
@@ -311,11 +333,12 @@ class Changes:
     def cuts_off(self, node: TreeNode) -> bool:
         """Whether one run alone wants a gradient of what a call holds, or a module puts out.
 
-        What a module reads its calls read as well.
+        What a module reads its calls read as well, where they were recorded.
         """
         rows = self.requires_grad(node)
         is_output = self._facts.comparison.is_output
-        return bool(rows) and (node.kind == "api" or all(is_output[row] for row in rows))
+        holds_calls = node.kind != "api" and bool(node.children)
+        return bool(rows) and (not holds_calls or all(is_output[row] for row in rows))
 
     def _gradient_reason(self, node: TreeNode) -> AttributeDiffers:
         row = self.requires_grad(node)[0]
