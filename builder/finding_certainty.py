@@ -15,6 +15,8 @@ from builder.claim_words import Language
 from builder.reasons import (
     ArgumentDiffers,
     AttributeDiffers,
+    CalledEarlier,
+    CalledLater,
     Drift,
     Explained,
     ExtraCalls,
@@ -67,6 +69,8 @@ _EXACT = (Rewritten, RewrittenOn, RewrittenThere, IntegersDiffer, NonfiniteMade)
 _CALLED = (
     ArgumentDiffers,
     AttributeDiffers,
+    CalledEarlier,
+    CalledLater,
     ExtraCalls,
     ExtraReplaced,
     FedOtherwise,

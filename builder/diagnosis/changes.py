@@ -12,6 +12,7 @@ from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, ChangeKind, Finding
 from builder.diagnosis.lone_backward import LoneBackward
+from builder.diagnosis.reordered_calls import twins_behind
 from builder.diagnosis.verdicts import Named
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
@@ -19,6 +20,8 @@ from builder.match.tree import TreeNode
 from builder.operators.table import has
 from builder.reasons import (
     AttributeDiffers,
+    CalledEarlier,
+    CalledLater,
     ExtraCalls,
     ExtraInside,
     ExtraReplaced,
@@ -283,6 +286,9 @@ class Changes:
         if change.kind == "gradient":
             return Named("argument_differs", node, self._gradient_reason(node), changes=(change,))
         run, instead = self._run(change), self._instead(change)
+        moved = None if instead else self._moved(change, run, reader, score)
+        if moved is not None:
+            return moved
         inside = self._inside([*run, *instead])
         return Named(
             "input_differs",
@@ -292,6 +298,26 @@ class Changes:
             reader=None if change.kind == "extra" else reader,
             more=tuple(_inside_reasons(inside)),
             changes=(*run, *instead, *inside),
+        )
+
+    def _moved(
+        self, change: Change, run: list[Change], reader: TreeNode, score: float | None
+    ) -> Named | None:
+        """How calls are named that the other run makes as well, behind the call that reads them."""
+        calls = [one.node for one in run]
+        twins = twins_behind(self._matching, calls, reader, change.scope)
+        if not twins:
+            return None
+        is_extra = change.kind == "extra"
+        kind: ChangeKind = "missing" if is_extra else "extra"
+        told = (CalledEarlier if is_extra else CalledLater)(self._names(run), reader.name)
+        return Named(
+            "input_differs",
+            change.node,
+            told,
+            score,
+            reader=None if is_extra else reader,
+            changes=(*run, *(Change(kind, n, reader.exec_order, change.scope) for n in twins)),
         )
 
     def note(self, named: Named, finding: Finding) -> None:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
-from builder.reasons import BatchDiffers, OptimizerDiffers, RowsDiffer, UnrecordedDiffers
+from builder.reasons import (
+    BatchDiffers,
+    BatchRows,
+    BatchShaped,
+    OptimizerDiffers,
+    RowsDiffer,
+    UnrecordedDiffers,
+)
 from builder.run.healed import with_healed
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.work.outcome import PairOutcome, StoredFinding
@@ -243,7 +250,7 @@ def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
 
 
 def _is_fed(finding: StoredFinding) -> bool:
-    fed = (BatchDiffers, RowsDiffer, UnrecordedDiffers)
+    fed = (BatchDiffers, BatchRows, BatchShaped, RowsDiffer, UnrecordedDiffers)
     return any(isinstance(reason, fed) for reason in finding.reasons)
 
 

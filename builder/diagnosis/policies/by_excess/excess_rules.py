@@ -28,7 +28,6 @@ from builder.flow.fingerprints import Producers
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.reasons import (
-    BatchDiffers,
     ElementsMoved,
     Explained,
     HandsOn,
@@ -263,7 +262,7 @@ def fed_other_data(case: Case) -> Cause | None:
     if case.excess.way != "outside" or phase_of(case.node) != "forward" or not is_data:
         return None
     if not case.has_read:
-        return case.of_input(BatchDiffers(*case.worst))
+        return case.of_input(case.facts.batch_reason([row]))
     if _reads_more_moved(case):
         return case.of_input(UnrecordedDiffers(*case.worst))
     return case.of_input(UnrecordedDiffers(*case.worst, silent_before(case.node)))

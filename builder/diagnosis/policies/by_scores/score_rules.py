@@ -25,7 +25,6 @@ from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import (
-    BatchDiffers,
     ElementsMoved,
     FirstInexact,
     InputDiffers,
@@ -163,7 +162,7 @@ def was_fed_other_data(case: Case) -> Cause | None:
     reason = (
         UnrecordedDiffers(*worst, silent_before(case.node))
         if case.has_read
-        else BatchDiffers(*worst)
+        else case.facts.batch_reason(case.rows.inputs)
     )
     return Named("input_differs", case.node, reason)
 
