@@ -29,6 +29,7 @@ import {
   sideOfName,
   unnamedCalls,
   withoutLostGradients,
+  withoutNeighbours,
 } from "../../src/state/causes";
 
 describe("modelFrame", () => {
@@ -76,6 +77,11 @@ describe("ledBackTo", () => {
   it("says how many more trace back to it perhaps", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
     expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes here trace back to it, 3 more perhaps");
+  });
+  it("adds what came through weights to the one cause of a file, and to none of several", () => {
+    const later = { ...shares, others: 11, earlier: 40, earlier_step: 0 };
+    expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes here trace back to it, 40 of them through the weights of step 0");
+    expect(ledBackTo(t, cause, later)?.text).toBe("50 of 101 divergent nodes here trace back to it");
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
@@ -131,6 +137,24 @@ describe("an update that one run alone makes", () => {
   it("does not follow from the gradient of a call that one run alone makes", () => {
     const rows = [row("Tensor.mul_.0.forward", "optimizer"), row("Tensor.tanh.0.forward", null), row("Tensor.tanh.0.backward", null, "backward")];
     expect(withoutLostGradients([], rows).map(({ node }) => node.name)).toEqual(["Tensor.mul_.0.forward", "Tensor.tanh.0.forward"]);
+  });
+});
+
+describe("an update of what one run alone calls", () => {
+  const cause = (code: string) => [{ finding: { reasons: [{ code, names: "Module.norm.LayerNorm.forward.0" }] } }] as unknown as Cause[];
+  it("follows from that", () => {
+    const rows = [{ module: "optimizer", node: { name: "Tensor.add_.2.forward", side: "benchmark" as Side, direction: "forward" as const } }];
+    expect(withoutLostGradients(cause("missing_calls"), rows)).toEqual([]);
+    expect(withoutLostGradients(cause("extra_calls"), rows)).toHaveLength(1);
+  });
+});
+
+describe("what stands in one run of calls with those that a cause names", () => {
+  const causes = [{ finding: { reasons: [{ code: "missing_calls", names: "Torch.ones.1.forward, Tensor.__truediv__.1.forward" }] } }] as unknown as Cause[];
+  const row = (id: number, name: string) => ({ node: { id, name, side: "benchmark" as Side } });
+  it("is one change with them, whether or not there was room to name it", () => {
+    const run = [row(4, "Torch.zeros.3.forward"), row(5, "Torch.ones.1.forward"), row(6, "Tensor.clamp.1.forward"), row(7, "Tensor.__truediv__.1.forward")];
+    expect(withoutNeighbours(causes, [row(2, "Torch.sin.0.forward"), ...run]).map(({ node }) => node.id)).toEqual([2]);
   });
 });
 

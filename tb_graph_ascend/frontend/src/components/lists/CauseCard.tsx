@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Cause } from "../../api/types";
+import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
@@ -97,7 +98,8 @@ function Reasons({ cause }: { cause: Cause }) {
 
 function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const ledBack = ledBackTo(t, cause, useShares());
+  const alone = useAnswer().data?.causes.length === 1;
+  const ledBack = ledBackTo(t, cause, useShares(), alone);
   return ledBack && <LedBack to={ledBack.nodes} text={ledBack.text} />;
 }
 
