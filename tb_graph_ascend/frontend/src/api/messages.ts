@@ -1919,6 +1919,9 @@ export interface components {
         /**
          * Value
          * @description One recorded value; `scalar` is the JSON text of an argument that is no tensor.
+         *
+         *         `nan_count` and `inf_count` are how many elements are NaN or infinite; null where none is, or
+         *         nobody counted.
          */
         Value: {
             id: number;
@@ -1933,6 +1936,10 @@ export interface components {
             checksum: string | null;
             file: string | null;
             scalar: string | null;
+            /** @default null */
+            nan_count: number | null;
+            /** @default null */
+            inf_count: number | null;
         };
         /**
          * Stacks
