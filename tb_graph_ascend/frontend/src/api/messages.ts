@@ -1661,7 +1661,7 @@ export interface components {
             /** @enum {unknown} */
             word: "certain" | "likely" | "possible";
             /** @enum {unknown} */
-            basis: "edges" | "estimated" | "guessed" | "measured" | "scores";
+            basis: "called" | "edges" | "estimated" | "guessed" | "measured" | "scores";
             behind: boolean;
         };
         /**

@@ -4,7 +4,7 @@ import type { TFunction } from "i18next";
 
 import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
 import { calledAs, calledBriefly, marked } from "../graph/called";
-import { labelOfName } from "../graph/labels";
+import { labelOfName, shortName, spokenModule } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
 import { holdsEverywhere } from "../i18n/findingreasons";
@@ -240,10 +240,20 @@ export function healing({ finding }: Cause): Reason | undefined {
 
 /** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. */
 export function beginsText(t: TFunction, cause: Cause): string {
-  const module = cause.module ?? scriptPlace(t, cause.stack);
+  const module = spokenPlace(cause) ?? scriptPlace(t, cause.stack);
   if (healing(cause)) return t("claim.say.heals_inside", { module });
   if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
   return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
+}
+
+/** The module that a cause is, or stands in, as one speaks of it; null in the script. */
+function spokenPlace({ module, finding: { node } }: Cause): string | null {
+  return module !== null && isItsModule(module, node.name) ? spokenModule(module, node.name) : module;
+}
+
+/** Whether a cause is the module itself in which it is said to stand. */
+export function isItsModule(module: string | null, name: string): boolean {
+  return module !== null && shortName(name) === module;
 }
 
 /** What stands for a module where a call is in none: the function and line that make it. */
