@@ -19,6 +19,11 @@ def phase_key(node: TreeNode, order: int) -> tuple[int, int]:
     return (len(_PHASES) * turn + _PHASES.index(phase_of(node)), order)
 
 
+def is_after(key: tuple[int, int]) -> bool:
+    """Whether what a `phase_key` sorts runs after the backward pass of its turn."""
+    return _PHASES[key[0] % len(_PHASES)] == "after"
+
+
 def phase_of(node: TreeNode) -> StepPhase:
     """The part of a step that a node runs in.
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
+from builder.match.step_phases import is_after
 from builder.reasons import (
     BatchDiffers,
     BatchRows,
     BatchShaped,
+    InputDiffers,
     OptimizerDiffers,
     RowsDiffer,
     UnrecordedDiffers,
@@ -81,7 +83,8 @@ def _without_receivers(
     """Findings without the collectives that hand on what an earlier one sent from another rank.
 
     What these explain, the earlier one explains: one of the same step on a rank that takes part, or
-    one of a step before on a rank that is fed something else here, as by weights.
+    one of a step before on a rank that is fed something else here, as by weights. So it is with
+    gradients that a wrapper reduces where nothing is recorded.
     """
     senders: dict[int, dict[int, bool]] = {}
     for known in links:
@@ -90,6 +93,8 @@ def _without_receivers(
     first = _First()
     for finding in ordered:
         at = first.sender(finding, senders.get(finding.node, {}))
+        if at < 0 and _reads_reduced_gradients(finding):
+            at = first.behind_gradients(finding)
         if finding.kind == "communication" or at < 0:
             first.add(finding, len(kept))
             kept.append(finding)
@@ -97,6 +102,16 @@ def _without_receivers(
             count = kept[at].propagated_to + finding.propagated_to + 1
             kept[at] = replace(kept[at], propagated_to=count)
     return kept
+
+
+def _reads_reduced_gradients(finding: StoredFinding) -> bool:
+    """Whether the optimizer, or what clips for it, reads a gradient that no recorded call made.
+
+    Wrappers as DistributedDataParallel reduce gradients below torch's functions.
+    """
+    first = finding.reasons[:1]
+    unmade = any(isinstance(reason, InputDiffers | UnrecordedDiffers) for reason in first)
+    return unmade and is_after(finding.sort_key)
 
 
 class _First:
@@ -108,11 +123,13 @@ class _First:
     def __init__(self) -> None:
         self._here: dict[tuple[int, int], int] = {}
         self._ever: dict[int, tuple[int, int]] = {}
+        self._late: set[int] = set()
 
     def add(self, finding: StoredFinding, place: int) -> None:
         """Note the place of a finding."""
         self._here.setdefault((finding.step, finding.rank), place)
         self._ever.setdefault(finding.rank, (finding.step, place))
+        self._late |= {place} if is_after(finding.sort_key) else set()
 
     def sender(self, finding: StoredFinding, ranks: Mapping[int, bool]) -> int:
         """The place of the finding that a rank which takes part in a call has; -1 for none."""
@@ -124,6 +141,16 @@ class _First:
                 (one[1] for one in before if one is not None and one[0] < finding.step), default=-1
             ),
         )
+
+    def behind_gradients(self, finding: StoredFinding) -> int:
+        """The place of the first finding that another rank has before its own update; -1 for none.
+
+        None where the rank has one itself.
+        """
+        if (finding.step, finding.rank) in self._here:
+            return -1
+        ranks = (place for (step, _), place in self._here.items() if step == finding.step)
+        return min((at for at in ranks if at not in self._late), default=-1)
 
 
 class _Seen:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from builder.diagnosis.communication import Link
-from builder.reasons import ArgumentDiffers
+from builder.reasons import ArgumentDiffers, InputDiffers
 from builder.run.order import order_findings
 from builder.work.outcome import PairOutcome, StoredFinding
 
@@ -88,3 +88,36 @@ def test_a_collective_hands_on_what_an_earlier_finding_of_another_rank_left(
     links = [Link(7, 3, 9, "collective", differs), Link(7, 5, 8, "collective", True)]
     outcomes = [PairOutcome(0, 3, findings=(wrong,)), PairOutcome(step, 0, findings=(handed,))]
     assert [found.rank for found in order_findings(outcomes, [], links)] == ranks
+
+
+UPDATE = replace(
+    FIRST,
+    rank=0,
+    graph=2,
+    node=9,
+    name="Tensor.lerp_.0.forward",
+    kind="input_differs",
+    reasons=[InputDiffers("input.1", 0.9)],
+    sort_key=(2, 30),
+)
+
+
+@pytest.mark.parametrize(
+    ("update", "ranks"),
+    [
+        (UPDATE, [3]),
+        (replace(UPDATE, reasons=[ArgumentDiffers("input.1", "1", "2")]), [3, 0]),
+        (replace(UPDATE, sort_key=(1, 30)), [3, 0]),
+        (replace(UPDATE, step=1), [3, 0]),
+    ],
+)
+def test_gradients_that_a_wrapper_reduces_hand_on_what_another_rank_did(
+    update: StoredFinding, ranks: list[int]
+) -> None:
+    """DistributedDataParallel calls no function of torch that is recorded."""
+    wrong = replace(FIRST, rank=3, step=0)
+    outcomes = [
+        PairOutcome(0, 3, findings=(wrong,)),
+        PairOutcome(update.step, 0, findings=(update,)),
+    ]
+    assert [found.rank for found in order_findings(outcomes, [])] == ranks
