@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -87,11 +87,19 @@ def _without_receivers(
     gradients that a wrapper reduces where nothing is recorded.
     """
     senders: dict[int, dict[int, bool]] = {}
+    calls: dict[int, list[Link]] = {}
     for known in links:
         senders.setdefault(known.node, {})[known.peer_rank] = known.peer_differs
+        calls.setdefault(known.node, []).append(known)
+    put_in = _PutIn(ordered, calls)
+    explained: Counter[int] = Counter()
     kept: list[StoredFinding] = []
     first = _First()
     for finding in ordered:
+        peer = put_in.before(finding)
+        if peer is not None:
+            explained[peer] += finding.propagated_to + 1
+            continue
         at = first.sender(finding, senders.get(finding.node, {}))
         if at < 0 and _reads_reduced_gradients(finding):
             at = first.behind_gradients(finding)
@@ -101,7 +109,33 @@ def _without_receivers(
         else:
             count = kept[at].propagated_to + finding.propagated_to + 1
             kept[at] = replace(kept[at], propagated_to=count)
-    return kept
+    return [replace(f, propagated_to=f.propagated_to + explained[f.node]) for f in kept]
+
+
+class _PutIn:
+    """What other ranks put into a collective, wherever it stands in the order of all ranks.
+
+    A rank that makes a call more comes to the collective later than those that it misleads.
+    """
+
+    def __init__(
+        self, findings: Sequence[StoredFinding], calls: Mapping[int, Sequence[Link]]
+    ) -> None:
+        self._calls = calls
+        self._own: dict[tuple[int, int], list[StoredFinding]] = {}
+        for one in findings:
+            if one.node not in calls:
+                self._own.setdefault((one.step, one.rank), []).append(one)
+
+    def before(self, finding: StoredFinding) -> int | None:
+        """The node of another rank's finding that stands before its part in the same call."""
+        if finding.kind != "introduced":
+            return None
+        for part in self._calls.get(finding.node, ()):
+            for one in self._own.get((finding.step, part.peer_rank), ()):
+                if part.peer_node is not None and one.node < part.peer_node and part.peer_differs:
+                    return one.node
+        return None
 
 
 def _reads_reduced_gradients(finding: StoredFinding) -> bool:

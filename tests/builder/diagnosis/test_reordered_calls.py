@@ -93,6 +93,20 @@ def test_other_data_of_the_same_size_are_told_by_their_score(tmp_path: Path) -> 
     assert isinstance(_fed(tmp_path, "L1", (16, 1, 8, 8), 3.0)[0].reasons[0], BatchDiffers)
 
 
+def test_labels_of_a_larger_batch_are_the_same_batch(tmp_path: Path) -> None:
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    for path, rows in zip(sides, (20, 16), strict=True):
+        torch.manual_seed(0)
+        model, data, labels = nn.Linear(8, 3), torch.randn(20, 8), torch.arange(20) * 7
+        debugger = PrecisionDebugger(level="mix", dump_path=str(path))
+        batch, marks = data[:rows], labels[:rows]
+        with debugger.recording(model):
+            functional.cross_entropy(model(batch), marks % 3).backward()
+        debugger.close()
+    (cause,) = builder.build(*sides, tmp_path / "o").findings
+    assert cause.reasons[0] == BatchRows("input.0", 20, 16)
+
+
 def _fed(
     tmp_path: Path, level: str, size: tuple[int, ...], factor: float = 1.0
 ) -> tuple[StoredFinding, ...]:

@@ -121,3 +121,18 @@ def test_gradients_that_a_wrapper_reduces_hand_on_what_another_rank_did(
         PairOutcome(update.step, 0, findings=(update,)),
     ]
     assert [found.rank for found in order_findings(outcomes, [])] == ranks
+
+
+@pytest.mark.parametrize(
+    ("node", "differs", "ranks"), [(5, True, [2]), (5, False, [0, 2]), (11, True, [0, 2])]
+)
+def test_a_collective_hands_on_what_a_rank_put_in_that_comes_to_it_later(
+    node: int, differs: bool, ranks: list[int]
+) -> None:
+    """Rank 2 makes a call more, and so reaches the collective behind the ranks that it misleads."""
+    name = "Distributed.all_reduce.0.forward"
+    misled = replace(FIRST, step=0, rank=0, graph=1, node=3, name=name, sort_key=(0, 1))
+    wrong = replace(FIRST, step=0, rank=2, graph=2, node=node, sort_key=(0, 2))
+    links = [Link(3, 2, 9, "collective", differs)]
+    outcomes = [PairOutcome(0, 0, findings=(misled,)), PairOutcome(0, 2, findings=(wrong,))]
+    assert [found.rank for found in order_findings(outcomes, [], links)] == ranks

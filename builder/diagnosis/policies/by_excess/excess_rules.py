@@ -19,7 +19,7 @@ from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.changes import Changes, silent_before
 from builder.diagnosis.excess import PLAIN, Excess, Makers
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Change
+from builder.diagnosis.finding import Change, Finding
 from builder.diagnosis.policies.by_excess.edges import Edges
 from builder.diagnosis.verdicts import Cause, Named
 from builder.evidence.distances import ESTIMATED, Evidence
@@ -28,6 +28,7 @@ from builder.flow.fingerprints import Producers
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.reasons import (
+    BatchRows,
     ElementsMoved,
     Explained,
     HandsOn,
@@ -263,6 +264,9 @@ def fed_other_data(case: Case) -> Cause | None:
         return None
     if not case.has_read:
         return case.of_input(case.facts.batch_reason([row]))
+    batch = _batch_of(case)
+    if batch is not None:
+        return batch
     if _reads_more_moved(case):
         return case.of_input(UnrecordedDiffers(*case.worst))
     return case.of_input(UnrecordedDiffers(*case.worst, silent_before(case.node)))
@@ -416,6 +420,19 @@ def through_a_call_without_values(case: Case) -> Cause | None:
     if named is not None and named.node is call:
         return named
     return case.with_evidence(Named("argument_differs", call, reason, case.score))
+
+
+def _batch_of(case: Case) -> Finding | None:
+    """The finding of a batch of another size that a value has the rows of, as labels have."""
+    sides = (
+        side[case.excess.row].shape for side in (case.facts.paired.ours, case.facts.paired.theirs)
+    )
+    rows = [shape[0] for shape in sides if shape]
+    for known in case.attribution.findings:
+        match known.reasons[0]:
+            case BatchRows(rows=ours, rows_there=theirs) if rows == [ours, theirs]:
+                return known
+    return None
 
 
 def _reads_more_moved(case: Case) -> bool:
