@@ -144,7 +144,7 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "比对了元素，或必须相等的数值",
     ),
     "basis.called": Words(
-        "both runs' dumps say how it is called, and what comes behind it differs",
+        "both dumps say how it is called, and what comes behind it differs",
         "两次运行的数据都记录了其调用方式，且其后的值不同",
     ),
     "basis.estimated": Words(

@@ -8,7 +8,7 @@ export const sureEn = {
   },
   basis: {
     measured: "elements were compared, or numbers that have to be equal",
-    called: "both runs' dumps say how it is called, and what comes behind it differs",
+    called: "both dumps say how it is called, and what comes behind it differs",
     estimated: "how far apart elements are is estimated by sketches, within a factor of 2",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",
