@@ -15,6 +15,8 @@ from builder.claim_words import Language
 from builder.reasons import (
     ArgumentDiffers,
     AttributeDiffers,
+    CalledEarlier,
+    CalledLater,
     Drift,
     Explained,
     ExtraCalls,
@@ -42,9 +44,10 @@ from builder.reasons import (
 
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
-# sketches of elements; those at the edges of modules of two programs; statistics alone, by scores;
-# a way or a match that nobody recorded.
-Basis: TypeAlias = Literal["measured", "estimated", "edges", "scores", "guessed"]
+# how both dumps say that it is called, with elements that differ behind it; sketches of elements;
+# those at the edges of modules of two programs; statistics alone, by scores; a way or a match that
+# nobody recorded.
+Basis: TypeAlias = Literal["measured", "called", "estimated", "edges", "scores", "guessed"]
 
 
 class Certainty(msgspec.Struct, frozen=True):
@@ -77,6 +80,8 @@ _EXACT = (
 _CALLED = (
     ArgumentDiffers,
     AttributeDiffers,
+    CalledEarlier,
+    CalledLater,
     ExtraCalls,
     ExtraReplaced,
     FedOtherwise,
@@ -106,6 +111,8 @@ def basis_of(
         return "scores"
     if across:
         return "edges"
+    if isinstance(first, _CALLED):
+        return "called"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
     is_whole = evidence is not None and evidence.of in ("elements", None)
     return "measured" if is_whole else "estimated"
@@ -122,7 +129,7 @@ def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Ce
 
 
 def _word(first: Reason, basis: Basis, *, behind: bool) -> CertaintyWord:
-    is_seen = basis in ("measured", "estimated")
+    is_seen = basis in ("measured", "called", "estimated")
     if is_seen and not behind:
         return "certain"
     if behind:
@@ -145,6 +152,10 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "basis.measured": Words(
         "elements were compared, or numbers that have to be equal",
         "比对了元素，或必须相等的数值",
+    ),
+    "basis.called": Words(
+        "both dumps say how it is called, and what comes behind it differs",
+        "两次运行的数据都记录了其调用方式，且其后的值不同",
     ),
     "basis.estimated": Words(
         "sketches were compared; they give relative errors within a factor of 2",

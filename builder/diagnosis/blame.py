@@ -29,6 +29,7 @@ from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.verdicts import Named, Verdict
 from builder.flow.feeding import Flow, flow_of
 from builder.match.tree import TreeNode
+from builder.reasons import InputDiffers, UnrecordedDiffers
 
 Flows: TypeAlias = tuple[Flow, Flow]
 MakePolicy: TypeAlias = "Callable[[Facts, Attribution, Changes, Flows], Policy]"
@@ -174,17 +175,27 @@ class Blame:
         """Name what cuts gradients off: beside a finding of something else only leaves.
 
         What follows from that is none: without a gradient the calls that clip it and update by it
-        are not made.
+        are not made, or read other sums.
         """
-        known, partner = self._known, self._matching.partner
+        known = self._known
         named = [*known.findings]
-        follow = all(one.node not in partner and one.node.phase == "after" for one in named)
+        follow = all(map(self._may_follow, named))
         gone = self._changes.lost_gradients(None if follow else self._is_leaf)
+        if gone is None and follow and named:
+            gone = self._changes.lone_backward()
         if gone is None:
             return
         for finding in named if follow else ():
             known.take_back(finding)
         self._opened(gone)
+
+    def _may_follow(self, finding: Finding) -> bool:
+        """Whether a finding reads, or is, a gradient that sums what one run alone handed back."""
+        if self._changes.gone_back.adds_to(finding.node):
+            return True
+        alone = finding.node not in self._matching.partner
+        unexplained = isinstance(finding.reasons[0], InputDiffers | UnrecordedDiffers)
+        return finding.node.phase == "after" and (alone or unexplained)
 
     def _visit(self, node: TreeNode) -> None:
         partner = self._matching.partner.get(node)

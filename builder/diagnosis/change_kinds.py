@@ -18,6 +18,10 @@ from builder.reasons import (
     ArgumentDiffers,
     AttributeDiffers,
     BatchDiffers,
+    BatchRows,
+    BatchShaped,
+    CalledEarlier,
+    CalledLater,
     ElementsMoved,
     ExtraCalls,
     ExtraReplaced,
@@ -62,9 +66,9 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
     match reason:
         case ArgumentDiffers() | FedOtherwise():
             yield from changes_of_reason(reason)
-        case Rewired() | ElementsMoved() | InputDiffers() | UnrecordedDiffers() | BatchDiffers():
+        case Rewired() | ElementsMoved() | InputDiffers() | UnrecordedDiffers():
             yield from _read_otherwise(reason, finding.inherits)
-        case IntegersDiffer():
+        case BatchDiffers() | BatchRows() | BatchShaped() | IntegersDiffer():
             yield from _read_otherwise(reason, finding.inherits)
         case Introduced() | IntroducedBeyond() | IntroducedInside() | LeavesValues():
             yield ("introduced",)
@@ -77,9 +81,9 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
 def _called_otherwise(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
     """What one run alone calls, or calls in another format or for gradients."""
     match reason:
-        case ExtraCalls() | ExtraReplaced():
+        case ExtraCalls() | ExtraReplaced() | CalledEarlier():
             yield ("extra",)
-        case MissingCalls() | MissingReplaced():
+        case MissingCalls() | MissingReplaced() | CalledLater():
             yield ("missing",)
         case AttributeDiffers(value=value, attribute="requires_grad"):
             yield ("requires_grad", value)
@@ -88,7 +92,14 @@ def _called_otherwise(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
 
 
 _Reading: TypeAlias = (
-    Rewired | ElementsMoved | InputDiffers | UnrecordedDiffers | BatchDiffers | IntegersDiffer
+    Rewired
+    | ElementsMoved
+    | InputDiffers
+    | UnrecordedDiffers
+    | BatchDiffers
+    | BatchRows
+    | BatchShaped
+    | IntegersDiffer
 )
 
 
@@ -101,7 +112,14 @@ def _read_otherwise(
             yield ("rewired", reason.value, type_of(reason.maker), type_of(reason.instead))
         case ElementsMoved():
             yield ("moved", reason.value, type_of(reason.maker))
-        case InputDiffers() | UnrecordedDiffers() | BatchDiffers() | IntegersDiffer():
+        case (
+            InputDiffers()
+            | UnrecordedDiffers()
+            | IntegersDiffer()
+            | BatchDiffers()
+            | BatchRows()
+            | BatchShaped()
+        ):
             yield ("outside", reason.value)
             yield from (("outside", reason.value, one) for one in inherits if one is not None)
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
@@ -10,12 +11,16 @@ from msgspec import UNSET, UnsetType
 from builder.compare.attributes import are_written_otherwise
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, ChangeKind, Finding
+from builder.diagnosis.lone_backward import LoneBackward
+from builder.diagnosis.reordered_calls import twins_behind
 from builder.diagnosis.verdicts import Named
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.tree import TreeNode
 from builder.operators.table import has
 from builder.reasons import (
     AttributeDiffers,
+    CalledEarlier,
+    CalledLater,
     ExtraCalls,
     ExtraInside,
     ExtraReplaced,
@@ -249,21 +254,28 @@ class Changes:
         if not any(node.direction == "backward" and node in partner for node in ours):
             return None
         gone = any(are_of_one_run(n, partner) for tree in trees for n in tree.in_order)
-        gone = gone or (is_leaf is None and self._lose_parts())
-        change = (self._frozen(is_leaf) if is_leaf else self.of_gradient()) if gone else None
+        if not gone and not self.gone_back.calls:
+            return None
+        change = self._frozen(is_leaf) if is_leaf else self.of_gradient()
         return None if change is None else self.naming(change, ours[change.order], 1.0)
 
-    def _lose_parts(self) -> bool:
-        """Whether gradients of parameters are apart and one run alone goes back through some calls.
+    def lone_backward(self) -> Named | None:
+        """The first call that one run alone goes back through, where nothing recorded says why."""
+        if not self.gone_back.calls:
+            return None
+        first, ours = self.gone_back.calls[0], self._matching.problem.in_order
+        if self._is_ours(first):
+            change = self.add("extra", first)
+        else:
+            later = self._matching.benchmark.in_order[first.exec_order :]
+            behind = (self._matching.partner[n] for n in later if n in self._matching.partner)
+            change = self.add("missing", first, next(behind, ours[-1]))
+        return self.naming(change, ours[change.order], 1.0)
 
-        Bounds of gradients that many calls add to may allow for what one of them returns.
-        """
-        known, partner = self._facts.known, self._matching.partner
-        trees = (self._matching.problem, self._matching.benchmark)
-        nodes = [n for tree in trees for n in tree.in_order if n.direction == "backward"]
-        alone = any(node.kind == "api" and node not in partner for node in nodes)
-        held = (n for n in trees[0].in_order if alone and n.holds_gradients and n in partner)
-        return any(not known.is_rounded(row) for node in held for row in known.outputs(node))
+    @cached_property
+    def gone_back(self) -> LoneBackward:
+        """The backward calls that one run alone makes of what both run."""
+        return LoneBackward(self._matching)
 
     def _frozen(self, is_leaf: Callable[[int], bool]) -> Change | None:
         """The first call that reads a leaf of which one run alone wants a gradient."""
@@ -289,6 +301,9 @@ class Changes:
         if change.kind == "gradient":
             return Named("argument_differs", node, self._gradient_reason(node), changes=(change,))
         run, instead = self._run(change), self._instead(change)
+        moved = None if instead else self._moved(change, run, reader, score)
+        if moved is not None:
+            return moved
         inside = self._inside([*run, *instead])
         return Named(
             "input_differs",
@@ -298,6 +313,26 @@ class Changes:
             reader=None if change.kind == "extra" else reader,
             more=tuple(_inside_reasons(inside)),
             changes=(*run, *instead, *inside),
+        )
+
+    def _moved(
+        self, change: Change, run: list[Change], reader: TreeNode, score: float | None
+    ) -> Named | None:
+        """How calls are named that the other run makes as well, behind the call that reads them."""
+        calls = [one.node for one in run]
+        twins = twins_behind(self._matching, calls, reader, change.scope)
+        if not twins:
+            return None
+        is_extra = change.kind == "extra"
+        kind: ChangeKind = "missing" if is_extra else "extra"
+        told = (CalledEarlier if is_extra else CalledLater)(self._names(run), reader.name)
+        return Named(
+            "input_differs",
+            change.node,
+            told,
+            score,
+            reader=None if is_extra else reader,
+            changes=(*run, *(Change(kind, n, reader.exec_order, change.scope) for n in twins)),
         )
 
     def note(self, named: Named, finding: Finding) -> None:
@@ -339,11 +374,12 @@ class Changes:
     def cuts_off(self, node: TreeNode) -> bool:
         """Whether one run alone wants a gradient of what a call holds, or a module puts out.
 
-        What a module reads its calls read as well.
+        What a module reads its calls read as well, where they were recorded.
         """
         rows = self.requires_grad(node)
         is_output = self._facts.comparison.is_output
-        return bool(rows) and (node.kind == "api" or all(is_output[row] for row in rows))
+        holds_calls = node.kind != "api" and bool(node.children)
+        return bool(rows) and (not holds_calls or all(is_output[row] for row in rows))
 
     def _gradient_reason(self, node: TreeNode) -> AttributeDiffers:
         row = self.requires_grad(node)[0]

@@ -16,7 +16,13 @@ from builder.dump.values import Record
 from builder.evidence.distances import Evidence, evidence_of
 from builder.evidence.paired_rows import PairedRows
 from builder.match.tree import TreeNode
-from builder.reasons import ArgumentDiffers, PrecisionDiffers
+from builder.reasons import (
+    ArgumentDiffers,
+    BatchDiffers,
+    BatchRows,
+    BatchShaped,
+    PrecisionDiffers,
+)
 from msprobe_core.format import canonical_dtype, is_integer_dtype, machine_epsilon
 
 
@@ -132,6 +138,20 @@ class Facts:
         """A reason that shows both sides of a differing argument."""
         sides = _argument(self.paired.ours[row]), _argument(self.paired.theirs[row])
         return ArgumentDiffers(self.comparison.keys[row], *sides)
+
+    def batch_reason(self, rows: list[int]) -> BatchDiffers | BatchRows | BatchShaped:
+        """A reason that says how the data differ that a model is given, in size before values."""
+        row = self.worst(rows)
+        key, ours, theirs = (
+            self.comparison.keys[row],
+            self.paired.ours[row].shape,
+            self.paired.theirs[row].shape,
+        )
+        if not ours or not theirs or ours == theirs:
+            return BatchDiffers(*self.worst_score(rows))
+        if ours[0] != theirs[0] and ours[1:] == theirs[1:]:
+            return BatchRows(key, ours[0], theirs[0])
+        return BatchShaped(key, str(list(ours)), str(list(theirs)))
 
     def makes_nonfinite(self, node: TreeNode) -> bool:
         """Whether a matched node turns finite inputs into NaN or Inf that the benchmark lacks."""

@@ -18,6 +18,7 @@ from builder.diagnosis.own_healing import Agrees, OwnHealing
 from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
 from builder.operators.table import has
+from builder.reasons import AttributeDiffers
 
 # Data, weights, formats and NaN are no way to compute something: what is said of them stays.
 _WAYS = frozenset(("introduced", "argument_differs", "input_differs"))
@@ -69,6 +70,8 @@ class Healing:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
         if finding.kind not in _WAYS or finding.inherits or finding.node.phase == "after":
             return False
+        if any(isinstance(r, AttributeDiffers) for r in finding.reasons):
+            return False  # a gradient that one run alone wants leaves no value that could differ
         if has(finding.node.call, "remembers"):
             return False
         ours = [] if finding.side == "benchmark" else [finding.node]

@@ -29,6 +29,7 @@ class Record(msgspec.Struct, gc=False):
     md5: str | float | None = None  # xor writes a 0-d tensor as a number
     sketch: str | None = None
     inf_count: int | None = None
+    nan_count: int | None = None
     unwritten: bool | None = None
     fused: bool | None = None  # a compiler has kept it out of memory
     value: object = None

@@ -126,6 +126,20 @@ class MissingReplaced(FindingFact, frozen=True):
     instead: str
 
 
+class CalledEarlier(FindingFact, frozen=True):
+    """Calls of both runs that the problem run makes before `than` and the benchmark behind it."""
+
+    names: str
+    than: str
+
+
+class CalledLater(FindingFact, frozen=True):
+    """Calls of both runs that the problem run makes behind `than` and the benchmark before it."""
+
+    names: str
+    than: str
+
+
 class ExtraInside(FindingFact, frozen=True):
     """Calls inside a module that the problem run alone makes."""
 
@@ -183,6 +197,22 @@ class BatchDiffers(FindingFact, frozen=True):
 
     value: str
     score: float
+
+
+class BatchRows(FindingFact, frozen=True):
+    """The model is given another number of rows, which are the first dimension."""
+
+    value: str
+    rows: int
+    rows_there: int
+
+
+class BatchShaped(FindingFact, frozen=True):
+    """The model is given data of another shape."""
+
+    value: str
+    shape: str
+    shape_there: str
 
 
 class RowsDiffer(FindingFact, frozen=True):
@@ -446,6 +476,8 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     MissingCalls,
     ExtraReplaced,
     MissingReplaced,
+    CalledEarlier,
+    CalledLater,
     ExtraInside,
     MissingInside,
     Heals,
@@ -455,6 +487,8 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Rewired,
     FedOtherwise,
     BatchDiffers,
+    BatchRows,
+    BatchShaped,
     RowsDiffer,
     UnrecordedDiffers,
     IntegersDiffer,

@@ -145,6 +145,14 @@ SENTENCES: Mapping[str, Words] = {
         "the benchmark run calls {names} where the problem run calls {instead}",
         "标杆侧调用 {names}，而问题侧在同一位置调用 {instead}",
     ),
+    "called_earlier": Words(
+        "the problem run calls {names} before {than}, the benchmark run behind it",
+        "问题侧在 {than} 之前调用 {names}，标杆侧在其之后调用",
+    ),
+    "called_later": Words(
+        "the problem run calls {names} behind {than}, the benchmark run before it",
+        "问题侧在 {than} 之后调用 {names}，标杆侧在其之前调用",
+    ),
     "extra_inside": Words(
         "in it the problem run calls {names}",
         "其中问题侧调用 {names}",
@@ -183,6 +191,16 @@ SENTENCES: Mapping[str, Words] = {
         "{value}, which the model is given, differs (score {score:score}): the two runs were fed "
         "different data",
         "送入模型的 {value} 不同（分数 {score:score}）：两次运行的数据不同",
+    ),
+    "batch_rows": Words(
+        "{value}, which the model is given, has {rows} rows here and {rows_there} in the "
+        "benchmark: the two runs were fed batches of other sizes",
+        "送入模型的 {value} 在问题侧有 {rows} 行，在标杆侧有 {rows_there} 行：两次运行的批大小不同",
+    ),
+    "batch_shaped": Words(
+        "{value}, which the model is given, has the shape {shape} here and {shape_there} in the "
+        "benchmark: the two runs were fed different data",
+        "送入模型的 {value} 的形状在问题侧为 {shape}，在标杆侧为 {shape_there}：两次运行的数据不同",
     ),
     "rows_differ": Words(
         "{count} of the {total} rows of {value}, which the model is given, are not those that the "

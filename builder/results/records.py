@@ -174,7 +174,11 @@ class NodeList(msgspec.Struct, frozen=True):
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
-    """One recorded value; `scalar` is the JSON text of an argument that is no tensor."""
+    """One recorded value; `scalar` is the JSON text of an argument that is no tensor.
+
+    `nan_count` and `inf_count` are how many elements are NaN or infinite; null where none is, or
+    nobody counted.
+    """
 
     id: int
     type: str
@@ -188,6 +192,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     checksum: str | None
     file: str | None
     scalar: str | None
+    nan_count: Count | None = None
+    inf_count: Count | None = None
 
 
 class ValuePair(msgspec.Struct, frozen=True):

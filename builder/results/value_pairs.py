@@ -194,6 +194,8 @@ def _value(row: Row[Any]) -> Value:
         checksum=row.checksum,
         file=row.file,
         scalar=row.scalar,
+        nan_count=row.nan_count,
+        inf_count=row.inf_count,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,8 +11,11 @@ from builder.diagnosis.communication import Discord, Link, link
 from builder.match.tree import runs_behind_gradients
 from builder.reasons import (
     BatchDiffers,
+    BatchRows,
+    BatchShaped,
     ExtraCalls,
     ExtraReplaced,
+    InputDiffers,
     MissingCalls,
     MissingReplaced,
     OptimizerDiffers,
@@ -85,22 +88,69 @@ def _without_receivers(
     """Findings without the collectives that hand on what an earlier one sent from another rank.
 
     What these explain, the earlier one explains: one of the same step on a rank that takes part, or
-    one of a step before on a rank that is fed something else here, as by weights.
+    one of a step before on a rank that is fed something else here, as by weights. So it is with
+    gradients that a wrapper reduces where nothing is recorded.
     """
     senders: dict[int, dict[int, bool]] = {}
+    calls: dict[int, list[Link]] = {}
     for known in links:
         senders.setdefault(known.node, {})[known.peer_rank] = known.peer_differs
+        calls.setdefault(known.node, []).append(known)
+    put_in = _PutIn(ordered, calls)
+    explained: Counter[int] = Counter()
     kept: list[StoredFinding] = []
     first = _First()
     for finding in ordered:
+        peer = put_in.before(finding)
+        if peer is not None:
+            explained[peer] += finding.propagated_to + 1
+            continue
         at = first.sender(finding, senders.get(finding.node, {}))
+        if at < 0 and _reads_reduced_gradients(finding):
+            at = first.behind_gradients(finding)
         if finding.kind == "communication" or at < 0:
             first.add(finding, len(kept))
             kept.append(finding)
         else:
             count = kept[at].propagated_to + finding.propagated_to + 1
             kept[at] = replace(kept[at], propagated_to=count)
-    return kept
+    return [replace(f, propagated_to=f.propagated_to + explained[f.node]) for f in kept]
+
+
+class _PutIn:
+    """What other ranks put into a collective, wherever it stands in the order of all ranks.
+
+    A rank that makes a call more comes to the collective later than those that it misleads.
+    """
+
+    def __init__(
+        self, findings: Sequence[StoredFinding], calls: Mapping[int, Sequence[Link]]
+    ) -> None:
+        self._calls = calls
+        self._own: dict[tuple[int, int], list[StoredFinding]] = {}
+        for one in findings:
+            if one.node not in calls:
+                self._own.setdefault((one.step, one.rank), []).append(one)
+
+    def before(self, finding: StoredFinding) -> int | None:
+        """The node of another rank's finding that stands before its part in the same call."""
+        if finding.kind != "introduced":
+            return None
+        for part in self._calls.get(finding.node, ()):
+            for one in self._own.get((finding.step, part.peer_rank), ()):
+                if part.peer_node is not None and one.node < part.peer_node and part.peer_differs:
+                    return one.node
+        return None
+
+
+def _reads_reduced_gradients(finding: StoredFinding) -> bool:
+    """Whether the optimizer, or what clips for it, reads a gradient that no recorded call made.
+
+    Wrappers as DistributedDataParallel reduce gradients below torch's functions.
+    """
+    first = finding.reasons[:1]
+    unmade = any(isinstance(reason, InputDiffers | UnrecordedDiffers) for reason in first)
+    return unmade and runs_behind_gradients(finding.sort_key)
 
 
 class _First:
@@ -112,11 +162,13 @@ class _First:
     def __init__(self) -> None:
         self._here: dict[tuple[int, int], int] = {}
         self._ever: dict[int, tuple[int, int]] = {}
+        self._late: set[int] = set()
 
     def add(self, finding: StoredFinding, place: int) -> None:
         """Note the place of a finding."""
         self._here.setdefault((finding.step, finding.rank), place)
         self._ever.setdefault(finding.rank, (finding.step, place))
+        self._late |= {place} if runs_behind_gradients(finding.sort_key) else set()
 
     def sender(self, finding: StoredFinding, ranks: Mapping[int, bool]) -> int:
         """The place of the finding that a rank which takes part in a call has; -1 for none."""
@@ -128,6 +180,16 @@ class _First:
                 (one[1] for one in before if one is not None and one[0] < finding.step), default=-1
             ),
         )
+
+    def behind_gradients(self, finding: StoredFinding) -> int:
+        """The place of the first finding that another rank has before its own update; -1 for none.
+
+        None where the rank has one itself.
+        """
+        if (finding.step, finding.rank) in self._here:
+            return -1
+        ranks = (place for (step, _), place in self._here.items() if step == finding.step)
+        return min((at for at in ranks if at not in self._late), default=-1)
 
 
 class _Seen:
@@ -280,7 +342,7 @@ def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
 
 
 def _is_fed(finding: StoredFinding) -> bool:
-    fed = (BatchDiffers, RowsDiffer, UnrecordedDiffers)
+    fed = (BatchDiffers, BatchRows, BatchShaped, RowsDiffer, UnrecordedDiffers)
     return any(isinstance(reason, fed) for reason in finding.reasons)
 
 

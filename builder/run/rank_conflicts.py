@@ -19,7 +19,7 @@ from builder.work.outcome import PairOutcome, StoredFinding
 from builder.work.plan import PairPlan
 from builder.write.result_writer import Database
 
-_AFTER = 2  # the part of a step behind its backward pass, as `phase_key` numbers parts
+_AFTER = 2  # the part of a step behind its backward pass, as `TreeNode.in_step` numbers parts
 _PARTS = 3
 Place = tuple[int, int]  # a step and a rank
 _NODE = "SELECT id, exec_order, direction, parent IS NULL OR depth = 1 FROM node"

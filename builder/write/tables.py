@@ -135,6 +135,8 @@ RECORD = TableSpec(
         "five_thousandths REAL",
         "sketch BLOB",  # of the value itself, on both sides: the bytes behind the dump's digits
         "unwritten INTEGER",  # 1: memory that nobody had written when it was recorded
+        "nan_count INTEGER",  # elements that are NaN; null where there are none
+        "inf_count INTEGER",  # elements that are infinite; null where there are none
         "let_pass TEXT",  # rounding | inputs | moved: what explains an error above the tolerance
     ),
 )
@@ -329,7 +331,7 @@ IDS: dict[str, dict[str, str]] = {
 # What files of this version may lack because they are older; readers find it empty there.
 LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD, WEIGHT, TOKEN_CELL, TOKEN_LINE)
 LATER: dict[str, tuple[str, ...]] = {
-    "record": ("sketch", "unwritten", "let_pass"),
+    "record": ("sketch", "unwritten", "nan_count", "inf_count", "let_pass"),
     "finding": ("places", "perhaps", "divergent", "certainty"),
     "graph": ("begins",),
 }

@@ -46,6 +46,8 @@ def record_columns(
         "file": [record.data_name for record in records],
         "sketch": [_packed(record.sketch) for record in records],
         "unwritten": [1 if record.unwritten else None for record in records],
+        "nan_count": [record.nan_count or None for record in records],
+        "inf_count": [record.inf_count or None for record in records],
     }
 
 

@@ -49,9 +49,9 @@ def shares(tally: Tally) -> dict[str, float]:
 
 def table(tally: Tally) -> Iterator[str]:
     """The table of docs/internals/diagnosis-measured.md."""
-    yield "| word | right | wrong | share | of these measured, estimated, by scores, guessed |"
+    bases = ("measured", "called", "estimated", "scores", "guessed")
+    yield f"| word | right | wrong | share | of these {', '.join(bases)} |"
     yield "|---|---|---|---|---|"
-    bases = ("measured", "estimated", "scores", "guessed")
     for word, (right, wrong) in _by_word(tally).items():
         listed = ", ".join(
             f"{tally[word, basis, True]}/{tally[word, basis, True] + tally[word, basis, False]}"

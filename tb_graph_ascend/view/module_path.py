@@ -32,6 +32,23 @@ def telling_end(path: str) -> str:
     return ".".join(parts[words[-1] :] if words else parts)
 
 
+def spoken_module(path: str, name: str) -> str:
+    """A module as people speak of it, where a node of this name is that module.
+
+    A bare number has its class beside it, and what is not its first call has the call's number.
+
+    >>> spoken_module("0", "Module.0.Conv2d.forward.0")
+    '0 (Conv2d)'
+    >>> spoken_module("rnn", "Module.rnn.LSTM.forward.1")
+    'rnn #1'
+    """
+    entry = entry_of(name)
+    if entry is None or module_path(name) != path or "parameters_grad" in name:
+        return path
+    told = f"{path} ({entry.type_name})" if path.replace(".", "").isdigit() else path
+    return f"{told} #{entry.call}" if entry.call else told
+
+
 def call_number(name: str) -> int | None:
     """Which call of its function or module a node is, from 0."""
     entry = entry_of(name)

@@ -29,7 +29,7 @@ from builder.results.records import Finding, Node, Summary
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of, with_handed_on
-from tb_graph_ascend.view.module_path import OPTIMIZER, module_path, telling_end
+from tb_graph_ascend.view.module_path import OPTIMIZER, module_path, spoken_module, telling_end
 from tb_graph_ascend.view.slide_text import (
     INK,
     QUIET,
@@ -127,7 +127,12 @@ def _named(
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
-        begins=_begins(cause.module, cause.stack, _sentences(finding, language), language),
+        begins=_begins(
+            _spoken(cause.module, finding.node),
+            cause.stack,
+            _sentences(finding, language),
+            language,
+        ),
         where=" · ".join(_where(cause, words, share)),
         told="; ".join((told, certainty_told(finding.certainty, language))),
         stack=cause.stack or [],
@@ -167,7 +172,10 @@ def _measured(since: Since, language: Language, reason: str | None) -> _Subject 
         step=since.step,
         rank=since.rank,
         begins=_begins(
-            since.module, since.stack, (words.since, words.since_in_optimizer), language
+            _spoken(since.module, since.node),
+            since.stack,
+            (words.since, words.since_in_optimizer),
+            language,
         ),
         where=f"{place} · {words.not_diagnosed}",
         told=reason or words.since_differs,
@@ -272,6 +280,10 @@ def _sentences(finding: Finding, language: Language) -> tuple[str, str]:
     if finding.node.direction == "backward" or finding.node.recomputed:
         return words.begins_backward, words.begins_in_optimizer
     return words.begins, words.begins_in_optimizer
+
+
+def _spoken(module: str | None, node: Node) -> str | None:
+    return None if module is None else spoken_module(module, node.name)
 
 
 def _begins(

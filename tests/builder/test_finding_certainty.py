@@ -43,7 +43,8 @@ def explained(of: str | None) -> Reason:
         ([INTRODUCED, explained(None)], False, "measured"),  # a single number
         ([INTRODUCED, explained("sketch")], False, "estimated"),
         ([INTRODUCED, explained("norm")], False, "estimated"),
-        ([ExtraCalls("a")], False, "estimated"),
+        ([ExtraCalls("a")], False, "called"),
+        ([ARGUMENT, explained("elements")], False, "called"),
         ([INTRODUCED], True, "scores"),
         ([ARGUMENT], True, "scores"),
         ([UNRECORDED, explained("elements")], False, "guessed"),
@@ -67,7 +68,7 @@ def test_a_node_that_was_matched_by_likeness_is_a_guess() -> None:
     [
         (INTRODUCED, "measured", False, "certain"),
         (INTRODUCED, "estimated", False, "certain"),
-        (ARGUMENT, "estimated", True, "likely"),
+        (ARGUMENT, "called", True, "likely"),
         (INTRODUCED, "measured", True, "possible"),
         (ARGUMENT, "scores", False, "likely"),
         (INTRODUCED, "scores", False, "possible"),

@@ -43,11 +43,15 @@ class Spread(msgspec.Struct, frozen=True):
 NOWHERE = Spread(0, 0, 0)
 
 
-def spread_of(here: StepFollowers, nodes: Iterable[int]) -> Spread:
-    """How far a cause reaches in a step and rank, by its nodes there."""
+def spread_of(here: StepFollowers, nodes: Iterable[int], *, alone: bool = False) -> Spread:
+    """How far a cause reaches in a step and rank, by its nodes there.
+
+    Where it is `alone` in its file, what comes of weights of the step before comes of it as well.
+    """
     rows = _cause_rows(here, nodes)
     certain, perhaps = (int(counts[rows].sum()) for counts in here.counts)
-    return Spread(certain, perhaps, here.divergent_count)
+    earlier = len(here.divergent_of(EARLIER)) if alone else 0
+    return Spread(certain + earlier, perhaps, here.divergent_count)
 
 
 def spreads(results: Results) -> dict[int, Spread]:
@@ -58,11 +62,13 @@ def spreads(results: Results) -> dict[int, Spread]:
     if not names_beginnings(results):
         return {}
     found: dict[int, Spread] = {}
-    for (step, rank), placed in by_place(results.findings().findings).items():
+    findings = results.findings().findings
+    alone = len(findings) == 1
+    for (step, rank), placed in by_place(findings).items():
         here = step_followers(results, step, rank, placed)
         for one in placed:
             of = one.finding.id
-            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes)
+            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes, alone=alone)
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from builder.diagnosis.communication import Link
-from builder.reasons import ArgumentDiffers
+from builder.reasons import ArgumentDiffers, InputDiffers
 from builder.run.order import order_findings
 from builder.work.outcome import PairOutcome, StoredFinding
 
@@ -87,4 +87,52 @@ def test_a_collective_hands_on_what_an_earlier_finding_of_another_rank_left(
     handed = replace(FIRST, step=step, graph=2, node=7, name=name, sort_key=(0, 9))
     links = [Link(7, 3, 9, "collective", differs), Link(7, 5, 8, "collective", True)]
     outcomes = [PairOutcome(0, 3, findings=(wrong,)), PairOutcome(step, 0, findings=(handed,))]
+    assert [found.rank for found in order_findings(outcomes, [], links)] == ranks
+
+
+UPDATE = replace(
+    FIRST,
+    rank=0,
+    graph=2,
+    node=9,
+    name="Tensor.lerp_.0.forward",
+    kind="input_differs",
+    reasons=[InputDiffers("input.1", 0.9)],
+    sort_key=(2, 30),
+)
+
+
+@pytest.mark.parametrize(
+    ("update", "ranks"),
+    [
+        (UPDATE, [3]),
+        (replace(UPDATE, reasons=[ArgumentDiffers("input.1", "1", "2")]), [3, 0]),
+        (replace(UPDATE, sort_key=(1, 30)), [3, 0]),
+        (replace(UPDATE, step=1), [3, 0]),
+    ],
+)
+def test_gradients_that_a_wrapper_reduces_hand_on_what_another_rank_did(
+    update: StoredFinding, ranks: list[int]
+) -> None:
+    """DistributedDataParallel calls no function of torch that is recorded."""
+    wrong = replace(FIRST, rank=3, step=0)
+    outcomes = [
+        PairOutcome(0, 3, findings=(wrong,)),
+        PairOutcome(update.step, 0, findings=(update,)),
+    ]
+    assert [found.rank for found in order_findings(outcomes, [])] == ranks
+
+
+@pytest.mark.parametrize(
+    ("node", "differs", "ranks"), [(5, True, [2]), (5, False, [0, 2]), (11, True, [0, 2])]
+)
+def test_a_collective_hands_on_what_a_rank_put_in_that_comes_to_it_later(
+    node: int, differs: bool, ranks: list[int]
+) -> None:
+    """Rank 2 makes a call more, and so reaches the collective behind the ranks that it misleads."""
+    name = "Distributed.all_reduce.0.forward"
+    misled = replace(FIRST, step=0, rank=0, graph=1, node=3, name=name, sort_key=(0, 1))
+    wrong = replace(FIRST, step=0, rank=2, graph=2, node=node, sort_key=(0, 2))
+    links = [Link(3, 2, 9, "collective", differs)]
+    outcomes = [PairOutcome(0, 0, findings=(misled,)), PairOutcome(0, 2, findings=(wrong,))]
     assert [found.rank for found in order_findings(outcomes, [], links)] == ranks

@@ -33,7 +33,7 @@ def test_findings_are_counted_by_word_and_oracle() -> None:
     assert shares(tally) == {"certain": 1.0, "likely": 0.0, "possible": 0.0}
     assert shares(tally)["likely"] < PROMISED["likely"]
     assert list(table(tally))[2:] == [
-        "| certain | 1 | 0 | 100.0 % | 1/1, 0/0, 0/0, 0/0 |",
-        "| likely | 0 | 1 | 0.0 % | 0/0, 0/0, 0/0, 0/1 |",
-        "| possible | 0 | 1 | 0.0 % | 0/0, 0/0, 0/1, 0/0 |",
+        "| certain | 1 | 0 | 100.0 % | 1/1, 0/0, 0/0, 0/0, 0/0 |",
+        "| likely | 0 | 1 | 0.0 % | 0/0, 0/0, 0/0, 0/0, 0/1 |",
+        "| possible | 0 | 1 | 0.0 % | 0/0, 0/0, 0/0, 0/1, 0/0 |",
     ]

@@ -20,7 +20,7 @@ from builder.diagnosis.changes import Changes, silent_before
 from builder.diagnosis.communication import gathers
 from builder.diagnosis.excess import PLAIN, Excess, Makers
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Change
+from builder.diagnosis.finding import Change, Finding
 from builder.diagnosis.policies.by_excess.edges import Edges
 from builder.diagnosis.verdicts import Cause, Named
 from builder.evidence.distances import ESTIMATED, Evidence
@@ -28,7 +28,7 @@ from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import Producers
 from builder.match.tree import TreeNode
 from builder.reasons import (
-    BatchDiffers,
+    BatchRows,
     ElementsMoved,
     Explained,
     HandsOn,
@@ -86,8 +86,8 @@ class Case:
 
     @property
     def is_gradient(self) -> bool:
-        """Whether the node is part of the backward pass, or holds what that left to parameters."""
-        return self.node.direction == "backward" or self.node.holds_gradients
+        """Whether the node is part of the backward pass."""
+        return self.node.direction == "backward"
 
     def of_input(self, reason: Reason) -> Named:
         """Name the node for what it reads; an earlier step may have left that behind."""
@@ -263,7 +263,10 @@ def fed_other_data(case: Case) -> Cause | None:
     if case.excess.way != "outside" or case.node.phase != "forward" or not is_data:
         return None
     if not case.has_read and not gathers(case.node):
-        return case.of_input(BatchDiffers(*case.worst))
+        return case.of_input(case.facts.batch_reason([row]))
+    batch = _batch_of(case)
+    if batch is not None:
+        return batch
     if _reads_more_moved(case):
         return case.of_input(UnrecordedDiffers(*case.worst))
     return case.of_input(UnrecordedDiffers(*case.worst, silent_before(case.node)))
@@ -395,7 +398,6 @@ RULES_FOR_MODULES: tuple[Rule, ...] = (
 RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     called_otherwise,
     backward_of_a_changed_call,
-    gradient_of_one_run,
     hidden_by_infinity,
     given_otherwise,
     introduces_a_difference,
@@ -434,6 +436,19 @@ def through_a_call_without_values(case: Case) -> Cause | None:
     if named is not None and named.node is call:
         return named
     return case.with_evidence(Named("argument_differs", call, reason, case.score))
+
+
+def _batch_of(case: Case) -> Finding | None:
+    """The finding of a batch of another size that a value has the rows of, as labels have."""
+    sides = (
+        side[case.excess.row].shape for side in (case.facts.paired.ours, case.facts.paired.theirs)
+    )
+    rows = [shape[0] for shape in sides if shape]
+    for known in case.attribution.findings:
+        match known.reasons[0]:
+            case BatchRows(rows=ours, rows_there=theirs) if rows == [ours, theirs]:
+                return known
+    return None
 
 
 def _reads_more_moved(case: Case) -> bool:

@@ -25,7 +25,6 @@ from builder.flow.feeding import named_output
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import (
-    BatchDiffers,
     ElementsMoved,
     FirstInexact,
     InputDiffers,
@@ -165,7 +164,7 @@ def was_fed_other_data(case: Case) -> Cause | None:
     reason = (
         UnrecordedDiffers(*worst, silent_before(case.node))
         if case.has_read
-        else BatchDiffers(*worst)
+        else case.facts.batch_reason(case.rows.inputs)
     )
     return Named("input_differs", case.node, reason)
 

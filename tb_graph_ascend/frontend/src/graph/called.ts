@@ -2,7 +2,7 @@
  * with a mark where it ran backward: the forward call has the same name and number. */
 
 import type { Node } from "../api/types";
-import { shortName, tellingEnd } from "./labels";
+import { shortName, spokenModule, tellingEnd } from "./labels";
 
 const CALL = /\.(\d+)\.(?:forward|backward)$/;
 const BACKWARD = /\.(?:backward|parameters_grad)(?:\.\d+)?$/;
@@ -11,7 +11,7 @@ const BACKWARD = /\.(?:backward|parameters_grad)(?:\.\d+)?$/;
 export const BACK = "↩";
 
 export function calledAs({ kind, name, label }: Pick<Node, "kind" | "name" | "label">): string {
-  return marked(kind === "api" ? callOf(name, label) : shortName(name), BACKWARD.test(name));
+  return marked(kind === "api" ? callOf(name, label) : spokenModule(shortName(name), name), BACKWARD.test(name));
 }
 
 /** The same of a name alone: `Functional.softmax.2.forward` is `softmax #2`. */
@@ -23,7 +23,7 @@ export function calledByName(name: string): string {
 /** What a node is called where its module stands beside it: a call by name and number, a module by the end of its path. */
 export function calledBriefly({ kind, name, label }: Pick<Node, "kind" | "name" | "label">): string {
   if (kind === "api") return callOf(name, label);
-  return /^\d+$/.test(label) ? tellingEnd(shortName(name)) : label;
+  return kind === "module" ? spokenModule(/^\d+$/.test(label) ? tellingEnd(shortName(name)) : label, name) : label;
 }
 
 /** A name with the mark, where it is due. */

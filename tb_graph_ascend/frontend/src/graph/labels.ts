@@ -12,6 +12,8 @@ export interface Label {
 
 const MODULE = /^(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.\d+)?$/;
 
+const MODULE_CALL = /^(?:Module|Cell)\..+\.(?:forward|backward)\.(\d+)$/;
+
 const GRADIENTS = /^(?:Module|Cell)\.(.+)\.[^.]+\.parameters_grad(?:\.\d+)?$/;
 
 /** The label of a node under its parent. */
@@ -34,6 +36,14 @@ export function shortName(name: string): string {
   const gradients = GRADIENTS.exec(name)?.[1];
   if (gradients !== undefined) return `${gradients}.parameters_grad`;
   return name.replace(/\.\d+\.(?:forward|backward)$/, "");
+}
+
+/** A module as one speaks of it, by a part of its path: with its class where that is a number, which tells nothing, and
+ * with the number of the call where it is not its first. */
+export function spokenModule(path: string, name: string): string {
+  const type = /^\d+(?:\.\d+)*$/.test(path) ? MODULE.exec(name)?.[2] : undefined;
+  const call = MODULE_CALL.exec(name)?.[1] ?? "0";
+  return (type === undefined ? path : `${path} (${type})`) + (call === "0" ? "" : ` #${call}`);
 }
 
 /** The end of a path that tells what it is of: `up.2`, for a bare `2` reads as a number. */

@@ -39,6 +39,8 @@ export const boxesEn = {
     score: "fill: the score, the worst of what it puts out or holds",
     scores: "a: score of its inputs, b: of its outputs, c: the worst inside",
     begins: "the difference begins here",
+    beginsInside: "closed, and the difference begins inside",
+    differs: "what passes is not the same in both runs",
     alone: "one run alone makes this call",
     output: "shape, dtype and norm of the first output; of repeats, of the last",
     selected: "selected; its values stand below",

@@ -41,6 +41,8 @@ export const boxesZh: typeof boxesEn = {
     score: "填充色：分数，取其输出或内部的最差值",
     scores: "a：输入的分数；b：输出的分数；c：内部最差",
     begins: "差异始于此处",
+    beginsInside: "已折叠，差异始于其内部",
+    differs: "两次运行在此传递的值不同",
     alone: "只有一侧执行了此调用",
     output: "第一个输出的 shape、dtype 与 norm；合并的方框取最后一个",
     selected: "所选；其数值在下方",

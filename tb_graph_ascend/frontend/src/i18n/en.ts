@@ -233,6 +233,7 @@ export const en = {
     checksum: "checksum",
     noValues: "No values were recorded for this node.",
     onlyProblem: "problem only",
+    counted: { nan: "{{count}} NaN", inf: "{{count}} Inf", apart: "{{told}} ≠ {{theirs}}" },
     onlyBenchmark: "benchmark only",
     allDigits: "Click shows all digits, selected to be copied",
     expand: "All measures of {{value}}",

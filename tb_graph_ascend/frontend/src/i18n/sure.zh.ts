@@ -8,6 +8,7 @@ export const sureZh = {
   },
   basis: {
     measured: "比对了元素，或必须相等的数值",
+    called: "两次运行的数据都记录了其调用方式，且其后的值不同",
     estimated: "比对了草图，由此得出的相对误差在 2 倍以内",
     edges: "两个程序只在模块边界处比对，未比对内部",
     scores: "仅由统计量得出，未见元素",

@@ -234,6 +234,7 @@ export const zh: Texts = {
     checksum: "校验和",
     noValues: "此节点没有记录数值。",
     onlyProblem: "仅问题侧",
+    counted: { nan: "{{count}} 个 NaN", inf: "{{count}} 个 Inf", apart: "{{told}} ≠ {{theirs}}" },
     onlyBenchmark: "仅标杆侧",
     allDigits: "点击显示全部数位并选中，以便复制",
     expand: "{{value}} 的全部度量",

@@ -4,7 +4,7 @@ import type { TFunction } from "i18next";
 
 import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
 import { calledAs, calledBriefly, marked } from "../graph/called";
-import { labelOfName } from "../graph/labels";
+import { labelOfName, shortName, spokenModule } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
 import { holdsEverywhere } from "../i18n/findingreasons";
@@ -116,18 +116,22 @@ export function isPlaceOf({ nodes }: Cause, node: number | null): boolean {
 }
 
 /** How many of the divergent nodes of the step and rank on screen go back to any of its places there, and
- * their nodes; null where it is not on them, or nothing diverges. */
+ * their nodes; null where it is not on them, or nothing diverges. Where it is `alone` in its file, what comes of weights of
+ * the step before comes of it as well. */
 export function ledBackTo(
   t: TFunction,
   { nodes }: Cause,
   shares: DivergentShares | undefined,
+  alone = false,
 ): { nodes: number[]; text: string } | null {
   const named = new Set(nodes);
   const own = shares?.causes.filter(({ node }) => named.has(node)) ?? [];
   if (!shares || own.length === 0 || shares.divergent === 0) return null;
   const count = own.reduce((sum, share) => sum + share.count, 0);
   const perhaps = own.reduce((sum, share) => sum + share.perhaps, 0);
-  const text = ledBackText(t, count, shares.divergent) + perhapsText(t, perhaps);
+  const weights = alone ? shares.earlier : 0;
+  const through = weights > 0 ? t("answer.ledBackWeights", { count: weights, step: shares.earlier_step }) : "";
+  const text = ledBackText(t, count + weights, shares.divergent) + through + perhapsText(t, perhaps);
   return { nodes: own.map(({ node }) => node), text };
 }
 
@@ -136,7 +140,8 @@ export function ledBackTo(
 export function reachText(t: TFunction, { finding }: Cause): string | null {
   const { step, rank, propagated_to: count, perhaps, divergent, places } = finding;
   if (!divergent || places.every((place) => place.step === step && place.rank === rank)) return null;
-  return t("answer.ledBackEverywhere", { count, divergent }) + perhapsText(t, perhaps ?? 0);
+  const told = count === divergent && count > 1 ? "answer.ledBackEverywhereAll" : "answer.ledBackEverywhere";
+  return t(told, { count, divergent }) + perhapsText(t, perhaps ?? 0);
 }
 
 function perhapsText(t: TFunction, count: number): string {
@@ -158,16 +163,38 @@ export function unnamedCalls<Call extends { name: string; side: string }>(causes
   return alone.filter(({ name }) => !named.has(kindOfCall(name)) && !renamed(kindOfCall(name)));
 }
 
+/** Of calls that one run alone makes those that a cause does not end or begin: its sentence names the last of a run of
+ * calls, and what stands right before or behind them in the same run of the program is one change with them. */
+export function withoutNeighbours<Row extends { node: Pick<Node, "id" | "name" | "side"> }>(causes: readonly Cause[], alone: readonly Row[]): Row[] {
+  const named = new Set(causes.flatMap(({ finding: { reasons } }) => reasons.flatMap((reason) => [namesIn(reason), insteadIn(reason)].flatMap((names) => names?.split(", ") ?? []))));
+  const ids = new Set(alone.map(({ node }) => node.id));
+  const told = new Set(alone.filter(({ node }) => named.has(node.name)).map(({ node }) => node.id));
+  const spread = (id: number, by: number): void => {
+    for (let next = id + by; ids.has(next) && !told.has(next); next += by) told.add(next);
+  };
+  for (const id of [...told]) [-1, 1].forEach((by) => spread(id, by));
+  return alone.filter(({ node }) => !told.has(node.id));
+}
+
 /** Of calls that one run alone makes those that do not follow from gradients which the other run cut off: a backward
- * call follows from its forward call, and what has no gradient is not updated. */
+ * call follows from its forward call, what has no gradient is not updated, and what one run alone calls may hold
+ * parameters that this run alone updates. */
 export function withoutLostGradients<Row extends Alone>(causes: readonly Cause[], alone: readonly Row[]): Row[] {
   const named = new Set(alone.map(({ node: { side, name } }) => `${side} ${name}`));
   const isLost = ({ node: { side, name, direction } }: Row): boolean =>
     direction === "backward" && !named.has(`${side} ${name.replace(/\.backward$/, ".forward")}`);
   const lost = new Set(alone.filter(isLost).map(({ node }) => node.side));
   const cut = causes.some(({ finding: { reasons } }) => reasons[0]?.code === "attribute_differs" && reasons[0].attribute === "requires_grad");
-  const isUpdate = ({ module, node }: Row): boolean => module === OPTIMIZER && (cut || lost.has(node.side));
+  const calls = new Set(causes.map(calledAlone));
+  const isUpdate = ({ module, node }: Row): boolean => module === OPTIMIZER && (cut || lost.has(node.side) || calls.has(node.side));
   return alone.filter((row) => row.node.direction !== "backward" && !isUpdate(row));
+}
+
+/** The run that alone makes the calls which a cause names; null where it names none such. */
+function calledAlone({ finding: { reasons } }: Cause): Side | null {
+  const code = reasons[0]?.code;
+  if (code === "extra_calls" || code === "extra_replaced") return "problem";
+  return code === "missing_calls" || code === "missing_replaced" ? "benchmark" : null;
 }
 
 interface Alone {
@@ -214,10 +241,20 @@ export function healing({ finding }: Cause): Reason | undefined {
 
 /** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. */
 export function beginsText(t: TFunction, cause: Cause): string {
-  const module = cause.module ?? scriptPlace(t, cause.stack);
+  const module = spokenPlace(cause) ?? scriptPlace(t, cause.stack);
   if (healing(cause)) return t("claim.say.heals_inside", { module });
   if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
   return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
+}
+
+/** The module that a cause is, or stands in, as one speaks of it; null in the script. */
+function spokenPlace({ module, finding: { node } }: Cause): string | null {
+  return module !== null && isItsModule(module, node.name) ? spokenModule(module, node.name) : module;
+}
+
+/** Whether a cause is the module itself in which it is said to stand. */
+export function isItsModule(module: string | null, name: string): boolean {
+  return module !== null && shortName(name) === module;
 }
 
 /** What stands for a module where a call is in none: the function and line that make it. */

@@ -39,10 +39,13 @@ export function columnsFor(task: Database["task"], comparison: boolean): Column[
     : [PROBLEM, BENCHMARK, DIFFERENCE, RELATIVE_PART];
 }
 
-/** The error that the score uses; of two plain numbers, which have no tolerance, their own. */
-function relativeOf({ problem, benchmark, error }: ValuePair): Measure {
+/** The error that the score uses; of two plain numbers, which have no tolerance, their own. Of two texts, or of tensors
+ * of other shapes, there is none: that they differ is told beside them. */
+function relativeOf({ problem, benchmark, error, error_of: part, differs }: ValuePair): Measure {
   const ours = argument(problem);
   const theirs = argument(benchmark);
+  const isText = problem?.dtype === null && benchmark?.dtype === null && (ours === null || theirs === null);
+  if (isText || (part === null && (differs.includes("shape") || differs.includes("type")))) return null;
   return ours === null || theirs === null ? error : relativeError(ours, theirs);
 }
 

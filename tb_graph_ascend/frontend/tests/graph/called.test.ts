@@ -19,7 +19,8 @@ describe("calledAs", () => {
 it.each([
   ["Module.up.2.Block.forward.0", "2", "up.2"],
   ["Module.layers.0.1.Block.backward.0", "1", "layers.0.1"],
-  ["Module.2.Block.forward.0", "2", "2"],
+  ["Module.2.Block.forward.0", "2", "2 (Block)"],
+  ["Module.rnn.LSTM.forward.1", "rnn", "rnn #1"],
   ["Module.layers.1.mlp.MLP.forward.0", "mlp", "mlp"],
   ["Module.net.conv2.Conv2d.forward.0", "conv2", "conv2"],
 ])("%s beside its module is no bare number where its path is longer", (name, label, called) => {

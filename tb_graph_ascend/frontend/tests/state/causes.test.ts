@@ -29,6 +29,7 @@ import {
   sideOfName,
   unnamedCalls,
   withoutLostGradients,
+  withoutNeighbours,
 } from "../../src/state/causes";
 
 describe("modelFrame", () => {
@@ -76,6 +77,11 @@ describe("ledBackTo", () => {
   it("says how many more trace back to it perhaps", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
     expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes here trace back to it, 3 more perhaps");
+  });
+  it("adds what came through weights to the one cause of a file, and to none of several", () => {
+    const later = { ...shares, others: 11, earlier: 40, earlier_step: 0 };
+    expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes here trace back to it, 40 of them through the weights of step 0");
+    expect(ledBackTo(t, cause, later)?.text).toBe("50 of 101 divergent nodes here trace back to it");
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
@@ -131,6 +137,35 @@ describe("an update that one run alone makes", () => {
   it("does not follow from the gradient of a call that one run alone makes", () => {
     const rows = [row("Tensor.mul_.0.forward", "optimizer"), row("Tensor.tanh.0.forward", null), row("Tensor.tanh.0.backward", null, "backward")];
     expect(withoutLostGradients([], rows).map(({ node }) => node.name)).toEqual(["Tensor.mul_.0.forward", "Tensor.tanh.0.forward"]);
+  });
+});
+
+describe("a module in the headline", () => {
+  const { t } = createI18n();
+  const begins = (module: string, name: string) => beginsText(t, { module, stack: null, finding: { reasons: [], node: { name, direction: "forward" } } } as unknown as Cause);
+  it("has its class beside a bare number, and the number of a call that is not its first", () => {
+    expect(begins("0", "Module.0.Conv2d.forward.0")).toBe("It begins in 0 (Conv2d)");
+    expect(begins("rnn", "Module.rnn.LSTM.forward.1")).toBe("It begins in rnn #1");
+    expect(begins("layers.3", "Module.layers.3.Block.forward.0")).toBe("It begins in layers.3");
+    expect(begins("layers.3", "Tensor.add.1.forward")).toBe("It begins in layers.3");
+  });
+});
+
+describe("an update of what one run alone calls", () => {
+  const cause = (code: string) => [{ finding: { reasons: [{ code, names: "Module.norm.LayerNorm.forward.0" }] } }] as unknown as Cause[];
+  it("follows from that", () => {
+    const rows = [{ module: "optimizer", node: { name: "Tensor.add_.2.forward", side: "benchmark" as Side, direction: "forward" as const } }];
+    expect(withoutLostGradients(cause("missing_calls"), rows)).toEqual([]);
+    expect(withoutLostGradients(cause("extra_calls"), rows)).toHaveLength(1);
+  });
+});
+
+describe("what stands in one run of calls with those that a cause names", () => {
+  const causes = [{ finding: { reasons: [{ code: "missing_calls", names: "Torch.ones.1.forward, Tensor.__truediv__.1.forward" }] } }] as unknown as Cause[];
+  const row = (id: number, name: string) => ({ node: { id, name, side: "benchmark" as Side } });
+  it("is one change with them, whether or not there was room to name it", () => {
+    const run = [row(4, "Torch.zeros.3.forward"), row(5, "Torch.ones.1.forward"), row(6, "Tensor.clamp.1.forward"), row(7, "Tensor.__truediv__.1.forward")];
+    expect(withoutNeighbours(causes, [row(2, "Torch.sin.0.forward"), ...run]).map(({ node }) => node.id)).toEqual([2]);
   });
 });
 
@@ -281,7 +316,7 @@ describe("beginsText", () => {
   const STEP = ["File /job/train.py, line 14, in step, \n loss = loss * 2", "File /job/train.py, line 30, in <module>, \n step()"];
   it("says of the script itself which line, and where nobody knows it that it is in no module", async () => {
     const i18n = createI18n();
-    const said = (stack: string[] | null) => beginsText(i18n.t, { module: null, stack, finding: { reasons: [], node: {} } } as unknown as Cause);
+    const said = (stack: string[] | null) => beginsText(i18n.t, { module: null, stack, finding: { reasons: [], node: { name: "Tensor.mul.0.forward" } } } as unknown as Cause);
     const stacks = [STEP.slice(1), null, []];
     expect(stacks.map(said)).toEqual(["It begins in train.py, line 30", "It begins in the script, outside of all modules", "It begins in the script, outside of all modules"]);
     await changeLanguage(i18n, "zh");
@@ -289,14 +324,14 @@ describe("beginsText", () => {
   });
   it("names the module, the optimizer, or the function of the script", async () => {
     const i18n = createI18n();
-    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, stack: STEP, finding: { reasons: [], node: {} } } as unknown as Cause));
+    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, stack: STEP, finding: { reasons: [], node: { name: "Tensor.mul.0.forward" } } } as unknown as Cause));
     expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins in step (train.py, line 14)"]);
     await changeLanguage(i18n, "zh");
     expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于 step（train.py 第 14 行）"]);
   });
   it("says that it is in the backward pass, of a gradient and of a call that a backward makes", () => {
     const { t } = createI18n();
-    const said = (module: string | null, node: object) => beginsText(t, { module, stack: STEP, finding: { reasons: [], node } } as unknown as Cause);
+    const said = (module: string | null, node: object) => beginsText(t, { module, stack: STEP, finding: { reasons: [], node: { name: "Tensor.mul.0.forward", ...node } } } as unknown as Cause);
     expect(said("up", { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of up");
     expect(said("up", { direction: "forward", recomputed: true })).toBe("It begins in the backward pass of up");
     expect(said(null, { direction: "backward", recomputed: false })).toBe("It begins in the backward pass of step (train.py, line 14)");
@@ -305,7 +340,7 @@ describe("beginsText", () => {
   it("says of another way to the same result that the result is the same", () => {
     const { t } = createI18n();
     const reasons = [{ code: "missing_calls", names: "Tensor.clamp.0.forward" }, { code: "heals" }];
-    const healing = (module: string | null) => ({ module, stack: STEP, finding: { reasons, node: {} } }) as unknown as Cause;
+    const healing = (module: string | null) => ({ module, stack: STEP, finding: { reasons, node: { name: "Tensor.mul.0.forward" } } }) as unknown as Cause;
     expect(beginsText(t, healing("head"))).toBe("Both runs come to the same result; head gets there another way");
     expect(beginsText(t, healing(null))).toBe("Both runs come to the same result; step (train.py, line 14) gets there another way");
     expect(causeText(t, healing("head"))).toBe("only the benchmark run calls clamp #0; all that comes of it agrees in the end: this is another way to the same result");

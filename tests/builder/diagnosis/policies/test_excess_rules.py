@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -222,17 +222,27 @@ class WrongSines(TorchDispatchMode):
 Runs = Callable[[Path], tuple[Path, Path]]
 
 
-class CutInTime(Net):
-    """A layer called twice, of which the later call alone trains it; what it reads is its own."""
+class GathersAShard(Net):
+    """A weight that nobody recorded lies in shards, and is gathered before its module reads it."""
 
     def prepare(self) -> None:
-        self.cell, self.begin = nn.Linear(16, 16), torch.linspace(-1, 1, 512).view(32, 16)
+        with torch.no_grad():
+            self.put.weight.mul_(1.5 if self.wrong else 1.0)
 
-    def between(self, x: Tensor) -> Tensor:
-        state = torch.sin(self.cell(self.begin))
-        if self.wrong:
-            state = state.detach()
-        return x + torch.sin(self.cell(state))
+    def forward(self, x: Tensor) -> Tensor:
+        with unrecorded():
+            shard = self.put.weight.detach().flatten().clone()
+            whole = torch.empty_like(shard)
+        distributed.all_gather([whole], shard)
+        return super().forward(x)
+
+
+def _gathering(path: Path) -> tuple[Path, Path]:
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        return both(GathersAShard)(path)
+    finally:
+        distributed.destroy_process_group()
 
 
 def both(program: type[Net]) -> Runs:
@@ -299,6 +309,7 @@ FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
         "Functional.cross_entropy.0.forward",
     ),
     ("EDGES", "elements_moved"): (both(Moved), "Torch.sin.0.forward"),
+    ("EDGES", "gathers_parts_of_a_parameter"): (_gathering, "Module.put.Linear.forward.0"),
     ("EDGES", "fed_other_data"): (both(OtherData), "Module.put.Linear.forward.0"),
     ("EDGES", "follows_the_latest_finding"): (both(FarAway), "Tensor.__mul__.0.forward"),
     ("EDGES", "handed_on_unrecorded"): (_silent_gradients, "Torch.sin.0.backward"),
@@ -310,7 +321,6 @@ FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
     ("MODULES", "introduces_a_difference"): (inside(scaled_unseen), "Module.inner.Inner.forward.0"),
     ("OUTPUTS", "called_otherwise"): (both(OtherArgument), "Functional.gelu.0.forward"),
     ("OUTPUTS", "backward_of_a_changed_call"): (_passing_back, "Torch.mul.0.forward"),
-    ("OUTPUTS", "gradient_of_one_run"): (both(CutInTime), "Tensor.detach.0.forward"),
     ("OUTPUTS", "hidden_by_infinity"): (both(Overflowed), "Tensor.reciprocal.0.forward"),
     ("OUTPUTS", "given_otherwise"): (both(WithoutABias), "Functional.linear.1.forward"),
     ("OUTPUTS", "introduces_a_difference"): (both(WrongKernel), "Torch.sin.0.forward"),

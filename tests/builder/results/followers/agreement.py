@@ -35,15 +35,18 @@ def contradictions(path: Path) -> list[str]:
         found = [
             said
             for finding, suspect in zip(findings, suspects, strict=True)
-            for said in _of_finding(pages, finding, suspect)
+            for said in _of_finding(pages, finding, suspect, alone=len(findings) == 1)
         ]
         return found + list(_of_ways(path, results, pages))
 
 
 def _of_finding(
-    pages: dict[tuple[int, int], DiffIndex], finding: Finding, suspect: Suspect
+    pages: dict[tuple[int, int], DiffIndex], finding: Finding, suspect: Suspect, *, alone: bool
 ) -> Iterator[str]:
-    """What the command counts of a finding, and the sum of what the page does over its places."""
+    """What the command counts of a finding, and the sum of what the page does over its places.
+
+    Of one that is `alone` in its file the page adds what came through weights.
+    """
     shown, own = Spread(0, 0, 0), 0
     places = {(finding.step, finding.rank), *((p.step, p.rank) for p in finding.places)}
     for step, rank in places:
@@ -52,7 +55,7 @@ def _of_finding(
         listed = divergent_nodes(here, sorted(nodes)).tolist()
         for one in (share for share in shares.causes if share.node in nodes):
             shown += Spread(one.count, one.perhaps, 0)
-        shown += Spread(0, 0, shares.divergent)
+        shown += Spread(shares.earlier if alone else 0, 0, shares.divergent)
         own += int(
             here.states.divergent[here.rows.rows_of(np.array(sorted(nodes), dtype=np.int64))].sum()
         )

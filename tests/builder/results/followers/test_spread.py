@@ -8,14 +8,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 import builder
 from builder import BuildOptions
-from builder.results.followers.spread import divergent_nodes, shares_of
+from builder.results.followers.named_causes import by_place
+from builder.results.followers.spread import divergent_nodes, shares_of, spread_of
 from builder.results.followers.step import step_followers
 from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
 from builder.results.reading import Results
+from msprobe.pytorch import PrecisionDebugger
 from tb_graph_ascend.view.answer import answer
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
@@ -178,3 +182,32 @@ def test_a_count_that_takes_too_long_leaves_a_sound_file_sound(
     assert (suspect.propagated_to, suspect.divergent) == (1, None)
     assert suspect.reach is None or "there" not in suspect.reach
     assert answer(results).causes != []
+
+
+def test_what_comes_through_weights_comes_of_the_one_cause_of_a_file(tmp_path: Path) -> None:
+    """A rate of learning: its places are updates, and the next step reads what these wrote."""
+    for side, rate in (("problem", 1e-2), ("benchmark", 1e-3)):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), rate, foreach=False)
+        debugger = PrecisionDebugger(level="mix", dump_path=str(tmp_path / side))
+        for _ in range(2):
+            with debugger.recording(model):
+                optimizer.zero_grad()
+                model(torch.ones(4, 8)).square().mean().backward()
+                optimizer.step()
+        debugger.close()
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    made = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1))
+    (cause,) = made.findings
+    opened = open_results(made.path)
+    (named,) = answer(opened).causes
+    here = step_followers(opened, 1, 0, by_place([named.finding])[1, 0])
+    through = shares_of(here).earlier
+    assert through > 0
+    own = spread_of(here, named.nodes)
+    both = spread_of(here, named.nodes, alone=True)
+    assert both.certain == own.certain + through
+    assert cause.propagated_to >= both.certain and cause.divergent is not None
+    assert cause.propagated_to == cause.divergent
+    opened.close()

@@ -64,7 +64,7 @@ function Causes({ answer }: { answer: Answer }) {
     return () => useShownCause.setState({ cause: null });
   }, [cause]);
   if (!cause) return null;
-  const ledBack = ledBackTo(t, cause, shares);
+  const ledBack = ledBackTo(t, cause, shares, causes.length === 1);
   return (
     <section className={answer.changed_pairs > 0 ? "answer stale" : "answer"} aria-label={t("answer.label")}>
       <div className="answer-main">

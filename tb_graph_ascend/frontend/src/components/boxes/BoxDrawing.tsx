@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { GraphBox, GraphEdge, GraphInput } from "../../api/types";
 import { BOX_FONT, GAP, LANES, LINE, LINE_FONT, boxColours, boxText, fitted, fittedType, inputText, leavesText, shapeText, titleStart } from "../../graph/boxlook";
+import { beginningOf, carriesDifference } from "../../graph/boxmarks";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
 import type { Place, Route } from "../../graph/boxroutes";
@@ -40,6 +41,9 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         <marker id="box-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto-start-reverse" markerUnits="userSpaceOnUse">
           <path d="M0 0L8 4L0 8z" fill={palette.muted} />
         </marker>
+        <marker id="box-arrow-bad" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto-start-reverse" markerUnits="userSpaceOnUse">
+          <path d="M0 0L8 4L0 8z" fill={palette.railBad} />
+        </marker>
       </defs>
       {graph.boxes.map((box) => {
         const place = layout.places.get(box.place);
@@ -68,7 +72,8 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         if (from) shaped.add(route.from);
         const key = `${route.from} ${route.to}`;
         texts.push(<EdgeTexts key={key} route={route} from={from} leaving={leaving.get(route) ?? ""} start={layout.places.get(route.from)} palette={palette} />);
-        return <Edge key={key} route={route} how={how} palette={palette} lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null} />;
+        const differs = carriesDifference(byPlace.get(route.from));
+        return <Edge key={key} route={route} how={how} differs={differs} palette={palette} lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null} />;
       })}
       {/* Above all edges: none strikes the text of another out. */}
       {texts}
@@ -109,12 +114,12 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
   const { title, line, weights } = text;
   const opens = row.children > 0;
   const alone = comparison && (row.problem === null || row.benchmark === null);
-  const begins = row.word === "begins" && !row.inside;
+  const begins = beginningOf(row, holds);
   const colours = holds ? null : boxColours(row, recolour, palette.theme);
   const ink = colours?.ink ?? palette.ink;
   const node = row.problem ?? row.benchmark;
   const { x, y, width, height } = place;
-  const frame = begins ? palette.bad : selected ? palette.accent : palette.muted;
+  const frame = begins === "here" ? palette.bad : selected ? palette.accent : palette.muted;
   return (
     // The keys of the picture do what clicks do.
     <g
@@ -134,10 +139,25 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
         rx={6}
         fill="none"
         stroke={frame}
-        strokeWidth={begins || selected ? 2.5 : 1}
+        strokeWidth={begins === "here" || selected ? 2.5 : 1}
         strokeDasharray={alone ? "5 3" : undefined}
       />
-      {begins && selected && <rect x={-4} y={-4} width={width + 8} height={height + 8} rx={9} fill="none" stroke={palette.accent} strokeWidth={2} />}
+      {/* Outside of the box, for its own frame is not seen on a dark fill. */}
+      {begins !== null && (
+        <rect
+          className="box-begins"
+          data-begins={begins}
+          x={-4}
+          y={-4}
+          width={width + 8}
+          height={height + 8}
+          rx={9}
+          fill="none"
+          stroke={selected ? palette.accent : palette.bad}
+          strokeWidth={2}
+          strokeDasharray={begins === "inside" ? "3 3" : undefined}
+        />
+      )}
       {opens && (
         <g
           className="box-chevron"
@@ -151,7 +171,7 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
           <title>{t(holds ? "boxes.close" : "boxes.open")}</title>
         </g>
       )}
-      <text x={titleStart(opens)} y={18} fontSize={BOX_FONT} fontWeight={begins || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
+      <text x={titleStart(opens)} y={18} fontSize={BOX_FONT} fontWeight={begins === "here" || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
         {fitted(title, width, opens)}
         {text.type !== "" && (
           <tspan dx={GAP} fontSize={LINE_FONT} fontWeight={400} fillOpacity={0.8}>
@@ -202,17 +222,19 @@ function InputBox({ input, place: { x, y, width, height }, palette }: { input: G
 interface EdgeProps {
   route: Route;
   how: Known;
+  /** What passes is not the same in both runs. */
+  differs: boolean;
   palette: DiffPalette;
   lit: "in" | "out" | null;
 }
 
-function Edge({ route, how, palette, lit }: EdgeProps) {
+function Edge({ route, how, differs, palette, lit }: EdgeProps) {
   const { t } = useTranslation();
-  const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
+  const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : differs ? palette.railBad : palette.muted;
   const look = EDGE_LOOKS[how];
   const fed = route.from < 0;
   return (
-    <g className="box-edge" data-skips={route.skips} data-known={fed ? "input" : how}>
+    <g className="box-edge" data-skips={route.skips} data-known={fed ? "input" : how} data-differs={differs}>
       <title>{fed ? t("boxes.inputHelp") : t(`boxes.known.${how}`)}</title>
       {/* A line is too thin to be pointed at. */}
       <path d={route.path} fill="none" stroke="transparent" strokeWidth={9} />
@@ -224,7 +246,7 @@ function Edge({ route, how, palette, lit }: EdgeProps) {
         strokeOpacity={lit ? 1 : look.opacity}
         strokeDasharray={look.dash ?? undefined}
         strokeLinecap={look.dash === null ? undefined : "round"}
-        markerEnd={look.arrow ? "url(#box-arrow)" : undefined}
+        markerEnd={look.arrow ? `url(#${differs && !lit ? "box-arrow-bad" : "box-arrow"})` : undefined}
       />
     </g>
   );

@@ -53,6 +53,7 @@ export function ValueRow({ value, columns, scored, ends, of: owner, open, toggle
         {value.worst && <span className="tag start">{t("details.worst")}</span>}
         {scored && <Surplus value={value} />}
         <FlowEnds links={ends} direction={value.role === "output" || value.role === "parameters_grad" ? "to" : "from"} />
+        <Nonfinite value={value} />
         {value.differs.includes("requires_grad") && (
           <span className="tag differs">
             requires_grad {String(value.problem?.requires_grad)} ≠{" "}
@@ -65,6 +66,7 @@ export function ValueRow({ value, columns, scored, ends, of: owner, open, toggle
       {columns.map(({ key, of, part }) => (
         <Cell
           key={key}
+          named={key}
           shown={of(value)}
           part={part?.(value) ?? null}
           itself={/norm$/i.test(key) && isArgument(value)}
@@ -85,6 +87,23 @@ function Surplus({ value }: { value: ValuePair }) {
   if (value.problem && value.benchmark) return null;
   const label = value.problem ? t("details.onlyProblem") : t("details.onlyBenchmark");
   return <span className="tag">{label}</span>;
+}
+
+/** How many elements are NaN or infinite, where some are; of both runs where that is not the same. */
+function Nonfinite({ value: { problem, benchmark } }: { value: ValuePair }) {
+  const { t } = useTranslation();
+  const kinds = ["nan", "inf"] as const;
+  return kinds.map((kind) => {
+    const [ours, theirs] = [problem, benchmark].map((side) => side && (side[`${kind}_count`] ?? 0));
+    if (!ours && !theirs) return null;
+    const differs = problem !== null && benchmark !== null && ours !== theirs;
+    const told = t(`details.counted.${kind}`, { count: ours ?? theirs ?? 0 });
+    return (
+      <span key={kind} className={differs ? "tag differs" : "tag"}>
+        {differs ? t("details.counted.apart", { told, theirs }) : told}
+      </span>
+    );
+  });
 }
 
 interface AttributeProps {
@@ -110,23 +129,25 @@ function Attribute({ value, name, text }: AttributeProps) {
 }
 
 interface CellProps {
+  /** The key of its column. */
+  named: string;
   shown: Measure | { text: string };
   part: ErrorOf | null;
   /** Not a norm, as the head of the column says, but the argument. */
   itself: boolean;
 }
 
-function Cell({ shown, part, itself }: CellProps) {
+function Cell({ named, shown, part, itself }: CellProps) {
   const { t } = useTranslation();
   if (shown !== null && typeof shown === "object") {
     return (
-      <td className="number scalar" title={shown.text}>
+      <td className={`number scalar ${named}`} title={shown.text}>
         {shown.text}
       </td>
     );
   }
   const note = part === null ? undefined : t(`score.short.${part}`);
-  return <NumberCell value={shown} note={itself ? "=" : note} />;
+  return <NumberCell value={shown} note={itself ? "=" : note} named={named} />;
 }
 
 function shapeText({ shape }: Value): string {

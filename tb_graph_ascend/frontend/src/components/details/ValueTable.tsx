@@ -34,7 +34,7 @@ export function ValueTable({ values, columns, scored, flow, side = "problem", no
           <th scope="col">{t("details.dtype")}</th>
           <th scope="col">{t("details.shape")}</th>
           {columns.map(({ key }) => (
-            <th key={key} scope="col" className="number">
+            <th key={key} scope="col" className={`number ${key}`}>
               {t(`details.${key}`)}
             </th>
           ))}

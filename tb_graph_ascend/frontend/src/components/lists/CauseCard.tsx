@@ -5,11 +5,13 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Cause } from "../../api/types";
+import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
+import { calledAs } from "../../graph/called";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, historyText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
+import { callText, causeScoreText, historyText, isItsModule, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { certaintyText } from "../../text/certainty";
@@ -49,8 +51,8 @@ export function CauseCard({ cause, number, first, former }: Props) {
         <span className="finding-head">
           <span className={first ? "number first" : "number"}>{number}</span>
           <span className="node-name">
-            {module !== null && <span className="node-path">{module}&nbsp;›&nbsp;</span>}
-            <span className="node-tail">{callText(t, cause)}</span>
+            {module !== null && !isItsModule(module, finding.node.name) && <span className="node-path">{module}&nbsp;›&nbsp;</span>}
+            <span className="node-tail">{isItsModule(module, finding.node.name) ? calledAs(finding.node) : callText(t, cause)}</span>
           </span>
           <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />
         </span>
@@ -97,7 +99,8 @@ function Reasons({ cause }: { cause: Cause }) {
 
 function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const ledBack = ledBackTo(t, cause, useShares());
+  const alone = useAnswer().data?.causes.length === 1;
+  const ledBack = ledBackTo(t, cause, useShares(), alone);
   return ledBack && <LedBack to={ledBack.nodes} text={ledBack.text} />;
 }
 

@@ -10,21 +10,23 @@ interface Props {
   value: Measure | undefined;
   /** What the number is of, before it. */
   note?: string | undefined;
+  /** The key of its column, where it is in one. */
+  named?: string;
 }
 
-export function NumberCell({ value, note }: Props) {
+export function NumberCell({ value, note, named = "" }: Props) {
   const { t } = useTranslation();
   const [whole, setWhole] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const full = fullNumber(value);
-  if (full === "") return <td className="number muted">–</td>;
+  if (full === "") return <td className={`number muted ${named}`}>–</td>;
   const select = (): void => {
     setWhole(true);
     // Once all digits are there. What was copied before stays where it is until one copies.
     requestAnimationFrame(() => button.current && window.getSelection()?.selectAllChildren(button.current));
   };
   return (
-    <td className="number">
+    <td className={`number ${named}`}>
       {note !== undefined && <span className="muted">{note} </span>}
       <button
         type="button"
