@@ -72,7 +72,8 @@ class OptimizerWatch(ClipListener):
 
     def clipped(self, clip: Clip) -> None:
         """Called by the watch of clipping; its parameters are not held."""
-        own = frozenset(id(p) for p in clip.parameters if self._names.pieces_of(p))
+        pieces = zip(clip.parameters, self._names.pieces_of(clip.parameters))
+        own = frozenset(id(parameter) for parameter, known in pieces if known)
         if own:
             told = Clip([], clip.max_norm, clip.norm_type, clip.max_value)
             told.total_norm, told.factor = clip.total_norm, clip.factor
@@ -108,11 +109,9 @@ class OptimizerWatch(ClipListener):
     def _updated_by(self, optimizer: torch.optim.Optimizer) -> Updated:
         """The parameters that a step changes; those whose gradient cannot be read are reported."""
         updated: Updated = []
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                pieces = self._names.pieces_of(parameter)
-                if not pieces:
-                    continue
+        listed = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        for parameter, pieces in zip(listed, self._names.pieces_of(listed)):
+            if pieces:
                 name = pieces[0].name
                 has_gradient = self._trace.safely(f"gradient of {name}", _has_gradient, parameter)
                 updated += [(piece, parameter) for piece in pieces if has_gradient]

@@ -7,7 +7,10 @@ torch, by Megatron's `main_param`, and by the memory that a share and its parame
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import torch
@@ -45,22 +48,32 @@ class ParameterNames:
 
     def __init__(self, model: Model | None = None) -> None:
         self._named = list(_named(model))
-        self._pieces = {id(p): [Piece(n, 0, 0, p.numel(), p.numel())] for n, p in self._named}
+        sizes = ((name, parameter, _size(parameter)) for name, parameter in self._named)
+        self._pieces = {id(p): [Piece(n, 0, 0, size, size)] for n, p, size in sizes}
         self._pieces |= dict(_of_fully_sharded(model))
 
     def __bool__(self) -> bool:
         return bool(self._named)
 
-    def pieces_of(self, tensor: torch.Tensor) -> list[Piece]:
-        """What a tensor is of the parameters; nothing where no one tells.
+    def pieces_of(self, tensors: Iterable[torch.Tensor]) -> Iterator[list[Piece]]:
+        """What each tensor is of the parameters; nothing where no one tells.
 
-        Others than the model's own are asked each time: their number may be taken over by another.
+        Others than the model's own are looked for anew in each call: an id that is free is given
+        to another tensor.
         """
-        known = self._pieces.get(id(tensor))
-        if known is not None:
-            return known
-        own = _of_main_parameter(self._named, tensor)
-        return [own] if own is not None else list(_in_memory(self._named, tensor))
+        found: _Elsewhere | None = None
+        for tensor in tensors:
+            known = self._pieces.get(id(tensor))
+            if known is None:
+                found = found or _Elsewhere(self._named)
+                known = found.pieces_of(tensor)
+            yield known
+
+
+def _size(tensor: torch.Tensor) -> int:
+    """The number of elements, without asking a subclass, which may raise."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return torch.Tensor.numel(tensor)
 
 
 def _named(model: Model | None) -> Iterator[tuple[str, torch.Tensor]]:
@@ -107,20 +120,60 @@ def _of_flat(flat: Any, before: str) -> Iterator[tuple[int, list[Piece]]]:
 # --- copies and shares of parameters ------------------------------------------------------------
 
 
-def _of_main_parameter(
-    named: Iterable[tuple[str, torch.Tensor]], tensor: torch.Tensor
-) -> Piece | None:
+class _Elsewhere:
+    """Copies of parameters, and what shares memory with them, while all of them are alive.
+
+    Of each storage its parameters stand in order, beside the furthest end of any before: those
+    that a run of memory meets are found without asking all.
+    """
+
+    def __init__(self, named: Iterable[tuple[str, torch.Tensor]]) -> None:
+        self._copied: dict[int, tuple[str, torch.Tensor]] = {}
+        self._stored: dict[int, list[tuple[int, str, torch.Tensor]]] = defaultdict(list)
+        for name, parameter in named:
+            self._copied.setdefault(id(getattr(parameter, "main_param", None)), (name, parameter))
+            if _is_plain(parameter):
+                begin = parameter.data_ptr()
+                storage = parameter.untyped_storage().data_ptr()
+                self._stored[storage].append((begin, name, parameter))
+        self._ends: dict[int, list[int]] = {}
+        for storage, own in self._stored.items():
+            own.sort(key=lambda one: one[0])
+            ends = (begin + p.numel() * p.element_size() for begin, _, p in own)
+            self._ends[storage] = list(accumulate(ends, max))
+
+    def pieces_of(self, tensor: torch.Tensor) -> list[Piece]:
+        """What a tensor is of the parameters."""
+        name, parameter = self._copied.get(id(tensor), ("", tensor))
+        if parameter is not tensor and getattr(parameter, "main_param", None) is tensor:
+            own = _of_main_parameter(name, parameter, tensor)
+            if own is not None:
+                return [own]
+        return list(self._in_memory(tensor)) if _is_plain(tensor) else []
+
+    def _in_memory(self, tensor: torch.Tensor) -> Iterator[Piece]:
+        """The parameters that share memory with a tensor, as they lie in it."""
+        storage = tensor.untyped_storage().data_ptr()
+        stored, ends = self._stored.get(storage, []), self._ends.get(storage, [])
+        behind = tensor.data_ptr() + tensor.numel() * tensor.element_size()
+        for begin, name, parameter in stored[bisect_right(ends, tensor.data_ptr()) :]:
+            if begin >= behind:
+                return
+            run = _common_run(parameter, tensor)
+            if run is not None:
+                offset, start, length = run
+                yield Piece(name, start, offset, length, parameter.numel())
+
+
+def _of_main_parameter(name: str, parameter: torch.Tensor, tensor: torch.Tensor) -> Piece | None:
     """Megatron's copy of a parameter, or of this rank's share of one.
 
     A share is a run of elements; which one is told by the memory of what it was made of, else by
     its values, which are the parameter's before they were rounded.
     """
-    for name, parameter in named:
-        if getattr(parameter, "main_param", None) is tensor:
-            length, whole = tensor.numel(), parameter.numel()
-            offset = 0 if length == whole else _offset_in(parameter, tensor)
-            return None if offset is None else Piece(name, 0, offset, length, whole)
-    return None
+    length, whole = tensor.numel(), parameter.numel()
+    offset = 0 if length == whole else _offset_in(parameter, tensor)
+    return None if offset is None else Piece(name, 0, offset, length, whole)
 
 
 def _offset_in(parameter: torch.Tensor, share: torch.Tensor) -> int | None:
@@ -137,15 +190,6 @@ def _offset_in(parameter: torch.Tensor, share: torch.Tensor) -> int | None:
         if torch.equal(flat[offset : offset + share.numel()], own.reshape(-1)):
             return offset
     return None
-
-
-def _in_memory(named: Iterable[tuple[str, torch.Tensor]], tensor: torch.Tensor) -> Iterator[Piece]:
-    """The parameters that share memory with a tensor, as they lie in it."""
-    for name, parameter in named:
-        run = _common_run(parameter, tensor)
-        if run is not None:
-            offset, start, length = run
-            yield Piece(name, start, offset, length, parameter.numel())
 
 
 def _common_run(one: torch.Tensor, other: torch.Tensor) -> tuple[int, int, int] | None:

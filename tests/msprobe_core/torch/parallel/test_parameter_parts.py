@@ -21,10 +21,15 @@ def _model() -> nn.Sequential:
     return nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3))
 
 
+def of(model: nn.Module, tensor: torch.Tensor) -> list[Piece]:
+    (pieces,) = ParameterNames(model).pieces_of([tensor])
+    return pieces
+
+
 def test_a_parameter_of_the_model_is_all_of_itself() -> None:
     model = _model()
     assert ParameterNames(model).pieces_of(model[0].weight) == [Piece("0.weight", 0, 0, 12, 12)]
-    assert ParameterNames(model).pieces_of(nn.Parameter(torch.zeros(2))) == []
+    assert of(model, nn.Parameter(torch.zeros(2))) == []
 
 
 def test_a_view_of_some_elements_is_a_share() -> None:
@@ -99,3 +104,15 @@ def test_shards_of_flat_parameters_have_the_names_of_the_model(tmp_path: Path) -
             assert [offset for offset, _, _ in sorted(places)] == ends[:-1]
             assert ends[-1] == places[0][2]
         assert len(found["2.weight"]) == 2
+
+
+def test_many_shares_of_one_buffer_are_found_by_their_place_in_it() -> None:
+    buffer, model = torch.arange(12.0), nn.Module()
+    for index in range(4):
+        parameter = nn.Parameter(buffer[3 * index : 3 * index + 3])
+        model.register_parameter(f"w{index}", parameter)
+    shares = [buffer[2:4], buffer[9:12], torch.zeros(3)]
+    first, second, none = ParameterNames(model).pieces_of(shares)
+    assert first == [Piece("w0", 0, 2, 1, 3), Piece("w1", 1, 0, 1, 3)]
+    assert second == [Piece("w3", 0, 0, 3, 3)]
+    assert none == []
