@@ -28,14 +28,14 @@ def of(model: nn.Module, tensor: torch.Tensor) -> list[Piece]:
 
 def test_a_parameter_of_the_model_is_all_of_itself() -> None:
     model = _model()
-    assert ParameterNames(model).pieces_of(model[0].weight) == [Piece("0.weight", 0, 0, 12, 12)]
+    assert of(model, model[0].weight) == [Piece("0.weight", 0, 0, 12, 12)]
     assert of(model, nn.Parameter(torch.zeros(2))) == []
 
 
 def test_a_view_of_some_elements_is_a_share() -> None:
     model = _model()
     share = model[0].weight.detach().view(-1)[5:9]
-    (piece,) = ParameterNames(model).pieces_of(share)
+    (piece,) = of(model, share)
     assert piece == Piece("0.weight", 0, 5, 4, 12)
     assert piece.is_share
 
@@ -47,7 +47,7 @@ def test_a_flat_buffer_has_the_parameters_that_are_views_of_it() -> None:
         with torch.no_grad():
             held = flat[start : start + parameter.numel()].view_as(parameter)
             parameter.data = held.copy_(parameter)
-    pieces = ParameterNames(model).pieces_of(flat)
+    pieces = of(model, flat)
     assert pieces == [Piece("0.weight", 1, 0, 12, 12), Piece("0.bias", 13, 0, 3, 3)]
     assert torch.equal(pieces[1].of(flat), model[0].bias)
 
@@ -58,7 +58,7 @@ def test_a_copy_in_single_precision_is_known_by_its_parameter() -> None:
     weight = model[0].weight
     share = weight.detach().view(-1)[7:].float()
     weight.main_param = share  # type: ignore[assignment]
-    assert ParameterNames(model).pieces_of(share) == [Piece("0.weight", 0, 7, 5, 12)]
+    assert of(model, share) == [Piece("0.weight", 0, 7, 5, 12)]
 
 
 def _train_sharded(folder: Path, views: bool, rank: int) -> None:
