@@ -6,13 +6,15 @@ from collections import Counter
 
 from builder.match.nodes import Matching
 from builder.match.tree import Tree, TreeNode
+from builder.operators.table import has
 
 
 class LoneBackward:
     """The backward calls of one run alone, the problem's first.
 
     None where both go back equally often through calls of that name: what activation checkpointing
-    computes anew has another number.
+    computes anew has another number. No conversions: one to the format that a value has already
+    makes no node to go back through.
     """
 
     def __init__(self, matching: Matching) -> None:
@@ -23,6 +25,7 @@ class LoneBackward:
             for node in (*went[0], *went[1])
             if node not in matching.partner and node.forward in matching.partner
             if counts[0][_owner(node)] != counts[1][_owner(node)]
+            if not has(node.call, "converts")
         ]
         self._owners = {_owner(call) for call in self.calls}
 

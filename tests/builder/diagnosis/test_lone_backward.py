@@ -108,3 +108,22 @@ def test_activation_checkpointing_is_no_lost_gradient(
 
     sides = run(tmp_path / "problem", saves=True), run(tmp_path / "benchmark", saves=False)
     assert builder.build(*sides, tmp_path / "o").findings == ()
+
+
+def test_a_conversion_to_the_format_of_a_value_is_gone_back_through_by_one_run_alone(
+    tmp_path: Path,
+) -> None:
+    """As of a model in bfloat16 whose loss is computed in float32, against one in float32."""
+
+    def run(path: Path, dtype: torch.dtype) -> Path:
+        torch.manual_seed(0)
+        model, x = nn.Linear(16, 16), torch.randn(32, 16)
+        debugger = PrecisionDebugger(level="L1", dump_path=str(path))
+        with debugger.recording(model.to(dtype)):
+            model(x.to(dtype)).float().square().sum().backward()
+        debugger.close()
+        return path
+
+    sides = run(tmp_path / "problem", torch.bfloat16), run(tmp_path / "benchmark", torch.float32)
+    found = builder.build(*sides, tmp_path / "o").findings
+    assert not any("backward" in finding.name for finding in found)
