@@ -46,7 +46,10 @@ _EXITS = {
     Exit.INPUT_ERROR: "an input or output cannot be used; one line says which and what to do "
     "(`--debug` shows where)",
     Exit.USAGE: "wrong usage",
-    Exit.FAILED_PAIRS: "done, but some (step, rank) pairs failed",
+    Exit.FAILED_PAIRS: (
+        "done, but some (step, rank) pairs failed, or values could not be compared that should "
+        "have been"
+    ),
     Exit.DIVERGED: "something differs that should not: a score or distance above `--fail-above`, "
     "an item of `--fail-on`, a finding of `check`, an alert or a difference of `trend`, a finding "
     "that `confirm` did not prove, an operator or a compiled model that is wrong",

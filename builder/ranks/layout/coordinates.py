@@ -337,7 +337,7 @@ def _sizes_of(ranks: Sequence[int], given: Sizes, folder: object) -> dict[str, i
     if not given.is_given:
         raise InputError(
             f"{folder}: {len(ranks)} ranks that do not say where they stand",
-            "give --rank_size, --tp and --pp",
+            "give the size of each axis, as `--dp 2`, or record with `start(parallel=…)`",
         )
     sizes = {axis: getattr(given, axis) or 1 for axis in ("tp", "cp", "pp")}
     taken = prod(sizes.values())
