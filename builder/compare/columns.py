@@ -30,7 +30,9 @@ class Columns:
         known = self.sketches
         if known is None:
             return np.full((len(indices), PROJECTIONS), np.nan)
-        return np.vstack([known, np.full((1, PROJECTIONS), np.nan)])[indices]
+        taken = known[indices]
+        taken[indices < 0] = np.nan
+        return taken
 
 
 def columns_of(values: Values, forms: Forms) -> Columns:

@@ -214,12 +214,17 @@ class Changes:
 
         It adds to gradients that agreed when they were recorded.
         """
-        ours, partner = self._matching.problem.in_order, self._matching.partner
-        both = (n.exec_order for n in ours if n.phase == "backward" and n in partner)
-        last = max(both, default=-1)
+        last = self._last_gradient
         return self._latest(
             c for c in self._live() if c.node.phase == "backward" and c.order > last
         )
+
+    @cached_property
+    def _last_gradient(self) -> int:
+        """The place of the last node that both runs go back through: asked of many updates."""
+        ours, partner = self._matching.problem.in_order, self._matching.partner
+        both = (n.exec_order for n in ours if n.phase == "backward" and n in partner)
+        return max(both, default=-1)
 
     def of_gradient(self) -> Change | None:
         """The first value of which one run alone wants a gradient, or the call that cut it off."""

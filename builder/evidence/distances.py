@@ -204,7 +204,7 @@ def _rounding(comparison: Comparison) -> tuple[Floats, Floats]:
     matching = comparison.matching
     keeps = matching.problem.dump.keeps_digits or matching.benchmark.dump.keeps_digits
     in_its_own = ours == theirs and not keeps
-    held = np.nan_to_num(np.fmin(_epsilons(comparison, 0), _epsilons(comparison, 1)))
+    held = np.nan_to_num(np.fmin(epsilons(comparison, 0), epsilons(comparison, 1)))
     epsilon = np.where(
         in_its_own & (held > 0), held, np.maximum(_working(comparison.setting), held)
     )
@@ -216,7 +216,8 @@ def _working(setting: Setting) -> float:
     return max(machine_epsilon(dtype) or 0.0 for dtype in setting.precision)
 
 
-def _epsilons(comparison: Comparison, side: Literal[0, 1]) -> Floats:
+def epsilons(comparison: Comparison, side: Literal[0, 1]) -> Floats:
+    """By row the epsilon of the format that one side has; NaN of other values than floats."""
     forms = [machine_epsilon(form.dtype or "") for form in comparison.forms.listed()]
     of_form = np.array([np.nan if one is None else one for one in forms])
     of_value = np.append(of_form[comparison.columns[side].forms], np.nan)

@@ -13,6 +13,7 @@ from pathlib import Path
 from builder.dump.reader import read_parallel
 from builder.dump.sources import Source, SourceSet
 from builder.errors import BuilderError
+from builder.match.tree import runs_behind_gradients
 from builder.ranks.checks.lone_conflicts import LoneConflict, lone_conflicts
 from builder.reasons import RanksConflict, Reason, same_of
 from builder.work.outcome import PairOutcome, StoredFinding
@@ -20,7 +21,6 @@ from builder.work.plan import PairPlan
 from builder.write.result_writer import Database
 
 _AFTER = 2  # the part of a step behind its backward pass, as `TreeNode.in_step` numbers parts
-_PARTS = 3
 Place = tuple[int, int]  # a step and a rank
 _NODE = "SELECT id, exec_order, direction, parent IS NULL OR depth = 1 FROM node"
 
@@ -119,7 +119,7 @@ def _finding(
 
 def _first_behind(findings: Sequence[StoredFinding]) -> tuple[int, int]:
     """The place in front of all findings behind the backward pass: what it reads is unlike."""
-    behind = [f.sort_key for f in findings if f.sort_key[0] % _PARTS == _AFTER]
+    behind = [f.sort_key for f in findings if runs_behind_gradients(f.sort_key)]
     return (min(behind)[0] if behind else _AFTER, -1)
 
 

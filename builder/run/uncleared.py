@@ -37,12 +37,14 @@ def with_uncleared(outcomes: Sequence[PairOutcome]) -> list[PairOutcome]:
     for outcome in outcomes:
         if told and outcome.step != told[-1].step + 1:
             before.clear()
+        named = {finding.node for finding in outcome.findings}
+        is_asked = any(each.node in named for each in outcome.gradients)
         sums = []
         for each in outcome.gradients:
-            if each.owner in before:
+            if is_asked and each.owner in before:
                 sums.append((each.node, *before[each.owner], each))
             before[each.owner] = (outcome.step, each)
-        told.append(_said(outcome, _reasons(sums)))
+        told.append(_said(outcome, _reasons(sums)) if sums else outcome)
     return told
 
 
@@ -81,8 +83,6 @@ def _numbers(projections: bytes) -> Floats:
 
 
 def _said(outcome: PairOutcome, reasons: dict[int, _Told]) -> PairOutcome:
-    if not any(finding.node in reasons for finding in outcome.findings):
-        return outcome
     findings = (
         replace(f, reasons=[reasons[f.node], *f.reasons]) if f.node in reasons else f
         for f in outcome.findings

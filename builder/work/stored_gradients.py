@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
+from builder.evidence.distances import epsilons
 from builder.match.tree import TreeNode
-from msprobe_core.format import machine_epsilon
 
 # Roundings of a format by which a sum of two gradients may be off: of each term, of the sum, and
 # of what they are computed from.
 _ROUNDINGS = 4.0
 # Sketches are stored in float32, three of which are added.
 _RESOLUTION = 3 * 2.0**-21
+_SIDES: tuple[Literal[0, 1], ...] = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +48,35 @@ def stored_gradients(
     held = [node for node in order if node.holds_gradients and node in comparison.matching.partner]
     if not held:
         return ()
-    sides = (_projections(comparison, 0), _projections(comparison, 1))
-    rounding = _rounding(comparison)
     orders = np.array([[node.exec_order, node.exec_order + 1] for node in held])
     bounds = np.searchsorted(comparison.pairs.node, orders).tolist()
-    rows = zip(held, (slice(start, stop) for start, stop in bounds))
+    rows = np.concatenate([np.arange(start, stop) for start, stop in bounds])
+    ours, theirs = (_projections(comparison, side, rows) for side in _SIDES)
+    rounding = _rounding(comparison, rows)
+    ends = accumulate((stop - start for start, stop in bounds), initial=0)
     return tuple(
         StoredGradients(
             id_of(node),
             node.owner,
-            sides[0][own].sum(axis=0).tobytes(),
-            sides[1][own].sum(axis=0).tobytes(),
-            float(rounding[own].sum()),
+            ours[start:stop].sum(axis=0).tobytes(),
+            theirs[start:stop].sum(axis=0).tobytes(),
+            float(rounding[start:stop].sum()),
         )
-        for node, own in rows
+        for node, (start, stop) in zip(held, pairwise(ends), strict=True)
     )
 
 
-def _projections(comparison: Comparison, side: Literal[0, 1]) -> Floats:
+def _projections(comparison: Comparison, side: Literal[0, 1], rows: NDArray[np.int64]) -> Floats:
     pairs, own = comparison.pairs, comparison.statistics[side]
-    columns = comparison.columns[side]
-    sketches = columns.take_sketches((pairs.problem, pairs.benchmark)[side])
+    values = (pairs.problem, pairs.benchmark)[side][rows]
+    sketches = comparison.columns[side].take_sketches(values)
     with np.errstate(invalid="ignore"):
-        means = own.table[2] * np.sqrt(own.size)
+        means = own.table[2][rows] * np.sqrt(own.size[rows])
     return np.column_stack((sketches, means))
 
 
-def _rounding(comparison: Comparison) -> Floats:
-    ours, theirs = comparison.statistics
-    forms = [machine_epsilon(form.dtype or "") or 0.0 for form in comparison.forms.listed()]
-    epsilon = np.append(np.array(forms), 0.0)[
-        np.append(comparison.columns[0].forms, -1)[comparison.pairs.problem]
-    ]
+def _rounding(comparison: Comparison, rows: NDArray[np.int64]) -> Floats:
+    ours, theirs = (side.table[3][rows] for side in comparison.statistics)
+    epsilon = np.nan_to_num(epsilons(comparison, 0)[rows])
     with np.errstate(invalid="ignore"):
-        norms = ours.table[3] + theirs.table[3]
-    return np.asarray((_ROUNDINGS / 2 * epsilon + _RESOLUTION) * norms)
+        return np.asarray((_ROUNDINGS / 2 * epsilon + _RESOLUTION) * (ours + theirs))
