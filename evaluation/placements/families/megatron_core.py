@@ -313,11 +313,8 @@ def megatron_clipped_alone(run: Run) -> None:
     trainer.train(work)
 
 
-@megatron("real", DP2, r"layers\.1\.mlp\.linear_fc2", r"^Optimizer\.")
-def megatron_parameter_not_in_buffer(run: Run) -> None:
-    """The gradient of one weight goes to `.grad`, which nobody reduces, and not to `main_grad`."""
-    trainer = Trainer(run)
-    weight = trainer.model.module.decoder.layers[1].mlp.linear_fc2.weight
+def _train_by_own_gradient(run: Run, trainer: Trainer, weight: Any) -> None:
+    """Put what this process alone has of a weight's gradient back behind the reduction."""
 
     def work(step: int) -> None:
         trainer.backward(step)
@@ -327,6 +324,14 @@ def megatron_parameter_not_in_buffer(run: Run) -> None:
             weight.main_grad.copy_(own)
 
     trainer.train(work)
+
+
+@megatron("real", DP2, r"layers\.1\.mlp\.linear_fc2", r"^Optimizer\.")
+def megatron_parameter_not_in_buffer(run: Run) -> None:
+    """The gradient of one weight goes to `.grad`, which nobody reduces, and not to `main_grad`."""
+    trainer = Trainer(run)
+    weight = trainer.model.module.decoder.layers[1].mlp.linear_fc2.weight
+    _train_by_own_gradient(run, trainer, weight)
 
 
 @megatron("real", EP2, r"router")
@@ -341,15 +346,7 @@ def megatron_router_of_own_tokens(run: Run) -> None:
         moe_router_load_balancing_type="none",
     )
     weight = trainer.model.module.decoder.layers[1].mlp.router.weight
-
-    def work(step: int) -> None:
-        trainer.backward(step)
-        own = weight.main_grad.clone()
-        trainer.finish()
-        if run.wrong:
-            weight.main_grad.copy_(own)
-
-    trainer.train(work)
+    _train_by_own_gradient(run, trainer, weight)
 
 
 @megatron("real late", TP2, r"word_embeddings")
