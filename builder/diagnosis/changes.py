@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import UNSET, UnsetType
 
 from builder.compare.attributes import are_written_otherwise
+from builder.diagnosis.communication import talks_to_ranks
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, ChangeKind, Finding
 from builder.diagnosis.lone_backward import LoneBackward
@@ -310,9 +311,10 @@ class Changes:
         if moved is not None:
             return moved
         inside = self._inside([*run, *instead])
+        told = next((one.node for one in run if talks_to_ranks(one.node)), node)
         return Named(
             "input_differs",
-            self.outermost(node),
+            self.outermost(told),
             self._calls_reason(change, run, instead),
             score,
             reader=None if change.kind == "extra" else reader,

@@ -73,12 +73,16 @@ class Discord:
 def messages(tree: Tree, id_of: Callable[[TreeNode], int]) -> Iterator[Message]:
     """The messages of one rank's dump in execution order."""
     for node in tree.in_order:
-        entry = node.entry
-        if entry is None or entry.prefix not in COMMUNICATION or node.direction != "forward":
-            continue
-        api = entry.type_name
-        if api not in _SILENT:
-            yield from _messages_of(tree, node, id_of(node), api)
+        if talks_to_ranks(node) and node.entry is not None:
+            yield from _messages_of(tree, node, id_of(node), node.entry.type_name)
+
+
+def talks_to_ranks(node: TreeNode) -> bool:
+    """Whether a node is a call that gives something to other ranks or takes it from them."""
+    entry = node.entry
+    if entry is None or entry.prefix not in COMMUNICATION or node.direction != "forward":
+        return False
+    return entry.type_name not in _SILENT
 
 
 def link(ranks: Mapping[int, Iterable[Message]]) -> tuple[list[Link], list[Discord]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, sqrt
 
-from builder.diagnosis.excess import UNKNOWN
+from builder.diagnosis.excess import PLAIN, UNKNOWN
 from builder.dump.values import Record
 from builder.evidence.distances import CARRIED, ESTIMATED, SUMMED, Evidence
 from builder.match.tree import TreeNode
@@ -133,12 +133,26 @@ class Expectations:
         known = self.of_gradient(node, row)
         if known is not None:
             return Expectation(known, self.known.noise[row])
-        forward = set(self._paired.rows(node.forward)) if node.forward is not None else set()
-        flowing = [r for r in floats if r not in forward]
+        forward, flowing = self._flowing(node, floats)
         walked = self._random_walk(node, row, flowing)
         came = self._guessed(floats, row, walked if node.holds_gradients else 0.0)
         came += self.gated(node, list(forward), flowing)
         return Expectation(came, self._cancelled(row, flowing, walked), told=False)
+
+    def is_idle(self, row: int) -> bool:
+        """Whether a gradient is nothing but the rounding of what cancels in it, in both runs."""
+        node = self._matching.problem.in_order[self._paired.comparison.pairs.node[row]]
+        if node.direction != "backward" or self._paired.is_integer(row):
+            return False
+        floats = [r for r in self.operands(node) if not self._paired.is_integer(r)]
+        _, flowing = self._flowing(node, floats)
+        rounding = self._cancelled(row, flowing, self._random_walk(node, row, flowing))
+        return self.known.norm[row] <= PLAIN * rounding
+
+    def _flowing(self, node: TreeNode, floats: list[int]) -> tuple[set[int], list[int]]:
+        """The rows of a gradient's forward call, and which of `floats` flow back into it."""
+        forward = set(self._paired.rows(node.forward)) if node.forward is not None else set()
+        return forward, [r for r in floats if r not in forward]
 
     def _cancelled(self, row: int, flowing: list[int], walked: float) -> float:
         """The rounding of a gradient, which sums what may cancel, `walked` at random."""

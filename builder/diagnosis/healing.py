@@ -31,6 +31,9 @@ class Healing:
         self._facts, self._known = facts, facts.known
         self._stated = facts.comparison.scores.stated
         self._partner = facts.comparison.matching.partner
+        order = facts.comparison.matching.problem.in_order
+        gradients = (n.exec_order for n in order if n.direction == "backward" and n.kind == "api")
+        self._last_gradient = max(gradients, default=-1)
         self._ends, self._theirs = EndResults(flows[0]), EndResults(flows[1])
         self._own = OwnHealing(facts, flows, self._agrees)
         self._own_of_arguments = OwnHealing(facts, flows, self._is_rounded)
@@ -38,21 +41,32 @@ class Healing:
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
         listed = list(findings)
-        agrees = self._is_rounded if any(map(_is_other_argument, listed)) else self._agrees
-        return bool(listed) and all(map(self._passes, listed)) and self._results_agree(agrees)
+        agrees = self._is_rounded if any(map(self._is_alone, listed)) else self._agrees
+        return (
+            bool(listed)
+            and all(map(self._passes, listed))
+            and self._results_agree(agrees, self._healed(listed))
+        )
 
     def heals_by_itself(self, finding: Finding) -> bool:
         """Whether nothing is left of one finding, though others may leave something."""
-        own = self._own_of_arguments if _is_other_argument(finding) else self._own
+        own = self._own_of_arguments if self._is_alone(finding) else self._own
         return self._passes(finding) and own.heals(finding)
 
-    def _results_agree(self, agrees: Agrees) -> bool:
+    def _healed(self, findings: Iterable[Finding]) -> set[TreeNode]:
+        """The calls, and modules of one such call, that differ by what results do not depend on."""
+        idle = (f for f in findings if f.kind == "parameter_differs" and self._own.heals(f))
+        calls = {call for finding in idle for call in self._own.region(finding)}
+        around = {call.parent for call in calls if call.parent is not None}
+        return calls | {module for module in around if calls.issuperset(module.children)}
+
+    def _results_agree(self, agrees: Agrees, healed: set[TreeNode]) -> bool:
         """Whether every result of either run agrees; one that cannot be compared does not."""
         results, theirs = self._ends.listed(), self._theirs.listed()
         partner = self._partner
         if any(node not in partner or are_of_one_run(node, partner) for node in results + theirs):
             return False
-        rows = [row for node in results for row in self._known.outputs(node)]
+        rows = [row for node in results if node not in healed for row in self._known.outputs(node)]
         return bool(rows) and all(map(agrees, rows))
 
     def _agrees(self, row: int) -> bool:
@@ -60,15 +74,25 @@ class Healing:
         known = self._known
         if known.hidden[row]:
             return False
-        return self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]
+        if self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]:
+            return True
+        return self._facts.expected.is_idle(row)
 
     def _is_rounded(self, row: int) -> bool:
         """Whether one rounding explains it: another ε or scale may move all by no more than two."""
-        return not self._known.hidden[row] and self._known.is_rounded(row)
+        if self._known.hidden[row]:
+            return False
+        return self._known.is_rounded(row) or self._facts.expected.is_idle(row)
+
+    def _is_alone(self, finding: Finding) -> bool:
+        """Whether a finding is another argument, and no other change undoes what it does."""
+        return finding.kind == "argument_differs" and not self._own.meets_changes(finding)
 
     def _passes(self, finding: Finding) -> bool:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
-        if finding.kind not in _WAYS or finding.inherits or finding.node.phase == "after":
+        if finding.kind == "parameter_differs":
+            return self._own.depends_on_none(finding.node)
+        if finding.kind not in _WAYS or finding.inherits or self._runs_behind(finding.node):
             return False
         if any(isinstance(r, AttributeDiffers) for r in finding.reasons):
             return False  # a gradient that one run alone wants leaves no value that could differ
@@ -76,6 +100,10 @@ class Healing:
             return False
         ours = [] if finding.side == "benchmark" else [finding.node]
         return not any(self._leaves_something(node) for node in (*ours, *finding.carriers))
+
+    def _runs_behind(self, node: TreeNode) -> bool:
+        """Whether a node runs behind all of the backward pass: functions may have one of calls."""
+        return node.phase == "after" and node.exec_order > self._last_gradient
 
     def _leaves_something(self, node: TreeNode) -> bool:
         """Whether a node puts out otherwise what no recorded call reads: a state for the next step.
@@ -91,7 +119,3 @@ class Healing:
             return self._ends.has_unread(node)
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
         return any(self._ends.is_unread(self._facts.paired.value_pair(row)[0]) for row in apart)
-
-
-def _is_other_argument(finding: Finding) -> bool:
-    return finding.kind == "argument_differs"

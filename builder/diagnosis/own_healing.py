@@ -38,13 +38,28 @@ class OwnHealing:
 
     def heals(self, finding: Finding) -> bool:
         """Whether all ways from a finding end in agreement, forward and backward."""
-        region = self._region(finding)
+        region = self.region(finding)
         if not region:
             return False
         if self._all_gradients_agree:
             return True
         makers = self._fed(region)
         return makers is not None and all(map(self._gradients_agree, makers))
+
+    def meets_changes(self, finding: Finding) -> bool:
+        """Whether a way from a finding passes a call that one run alone makes.
+
+        Without one the two runs compute the same of another value, and nothing takes that back.
+        """
+        partner, theirs = self._matching.partner, self._sides[1]
+        for node in self.region(finding):
+            if node not in partner:
+                return True
+            values = range(*partner[node].values)
+            readers = [r for v in values for r in theirs.readers.get(v, ())]
+            if any(r not in partner for r in (*readers, *theirs.passing.get(partner[node], ()))):
+                return True
+        return False
 
     @cached_property
     def _all_gradients_agree(self) -> bool:
@@ -56,7 +71,7 @@ class OwnHealing:
         rows = [row for node in ours for row in self._known.outputs(node)]
         return not any(sides) or (bool(rows) and known and all(map(self._agrees, rows)))
 
-    def _region(self, finding: Finding) -> set[TreeNode]:
+    def region(self, finding: Finding) -> set[TreeNode]:
         """The calls of the problem that differ because of a finding; empty where a way is lost."""
         ours = [] if finding.side == "benchmark" else [*subtree(finding.node)]
         pending = [n for n in (*ours, *finding.carriers) if _computes(n)]
@@ -125,6 +140,18 @@ class OwnHealing:
             return not wanted and not _wants_gradient(self._facts, node)
         rows = self._known.inputs(node.backward)
         return bool(rows) and all(map(self._agrees, rows))
+
+    def depends_on_none(self, module: TreeNode) -> bool:
+        """Whether the results depend on none of the parameters by which a module's sides differ.
+
+        Their gradients are nothing but rounding: what an optimizer makes of such, by Adam a whole
+        step, is chance, as it is for an attention key's bias.
+        """
+        keys, known = self._facts.comparison.keys, self._known
+        apart = {keys[r].partition(".")[2] for r in known.parameters(module) if not self._agrees(r)}
+        held = [r for node in self._held.get(module, ()) for r in known.outputs(node)]
+        idle = {keys[r].partition(".")[2] for r in held if self._facts.expected.is_idle(r)}
+        return bool(apart) and apart <= idle
 
     @cached_property
     def _held(self) -> dict[TreeNode, list[TreeNode]]:

@@ -314,10 +314,10 @@ def _explained_by(
     if ".parameters_grad." in finding.name:  # added to what was not cleared
         uncleared = (place for place, one in enumerate(listed) if is_uncleared(one))
         place = next(uncleared, None)
-        is_later = place is not None and listed[place].step < finding.step
         if place is None and is_uncleared(finding):  # what no optimizer knows none clears
             return _update_before(finding, listed)
-        return place if is_later or is_uncleared(finding) else None
+        is_later = place is not None and listed[place].step < finding.step
+        return place if is_later else None  # in the same step it is another place of it
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from math import nan
@@ -55,21 +56,25 @@ def _reasons(sums: Sequence[tuple[int, int, StoredGradients, StoredGradients]]) 
     tell nothing of these then, and what others of the same step say holds of them.
     """
     told: dict[int, _Told] = {}
-    untold: list[tuple[int, _Told]] = []
+    untold: defaultdict[int, list[_Told]] = defaultdict(list)
     for node, step, before, now in sums:
         rounding = before.rounding + now.rounding
         kept, cleared = _numbers(before.ours), -_numbers(before.theirs)
         ways: tuple[tuple[_Told, Floats], ...]
         ways = ((GradientsKept(step), kept), (GradientsCleared(step), cleared))
+        # Of a micro-batch before: what both runs add since leaves it there.
+        stays = [told[before.node]] if before.node in told else untold[before.node]
+        ways += tuple((reason, kept + cleared) for reason in stays)
         for reason, missed in ways:
             if not _adds_up(now, missed, rounding):
                 continue
             if _length(missed) > _LARGER * rounding:
                 told.setdefault(node, reason)
             else:
-                untold.append((node, reason))
+                untold[node].append(reason)
     known = set(told.values())
-    return {node: reason for node, reason in untold if reason in known} | told
+    others = ((n, reason) for n, listed in untold.items() for reason in listed)
+    return {n: reason for n, reason in others if reason in known} | told
 
 
 def _adds_up(now: StoredGradients, missed: Floats, rounding: float) -> bool:

@@ -38,6 +38,19 @@ def test_a_missing_call_is_named_on_the_benchmark_side(tmp_path: Path) -> None:
     assert [(f.node.name, f.side) for f in found] == [(missing, "benchmark")]
 
 
+def test_of_calls_that_are_missing_the_one_that_talks_to_ranks_is_named(tmp_path: Path) -> None:
+    reduced, divided = "Distributed.all_reduce.0.forward", "Tensor.__div___.0.forward"
+    theirs = {
+        A: forward([tensor(1)], [tensor(2)]),
+        reduced: forward([tensor(2)], [tensor(6.8)]),
+        divided: forward([tensor(6.8)], [tensor(3.4)]),
+        B: forward([tensor(3.4)], [tensor(5.1)]),
+    }
+    ours = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
+    found = findings(tmp_path, ours, theirs)
+    assert [(f.node.name, f.side) for f in found] == [(reduced, "benchmark")]
+
+
 def test_a_call_of_a_hook_is_named_although_it_stands_behind_its_reader(tmp_path: Path) -> None:
     module, first, last = "Module.a.A.backward.0", "Torch.opb.0.backward", "Torch.opa.0.backward"
     hook = "Tensor.__mul__.7.forward"

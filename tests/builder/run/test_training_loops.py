@@ -84,6 +84,12 @@ class NeverClearedUnderMomentum(NeverCleared):
         return torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
 
 
+class BatchesNeverCleared(NeverCleared):
+    """What is left of the step before stays in the gradients of each micro-batch."""
+
+    batches = 3
+
+
 class OnceNotCleared(Loop):
     def clear(self, step: int) -> None:
         if not (self.wrong and step == 1):
@@ -177,6 +183,7 @@ def findings_of(loop: type[Loop], folder: Path, dumps: Dumps = "ours") -> tuple[
         (NeverCleared, "out", GradientsKept(0)),
         (NeverClearedInHalf, "out", GradientsKept(0)),
         (NeverClearedUnderMomentum, "out", GradientsKept(0)),
+        (BatchesNeverCleared, "out", GradientsKept(0)),
         (OnceNotCleared, "out", GradientsKept(0)),
         (OneLayerNotCleared, "middle", GradientsKept(0)),
         (ClearedByTheBenchmarkAlone, "out", GradientsCleared(0)),

@@ -309,7 +309,8 @@ def reads_otherwise(case: Case) -> Cause | None:
     if case.excess.way != "rewired" or makers is None or None in (makers.ours, makers.theirs):
         return case.of_input(InputDiffers(*case.worst))
     assert makers.ours is not None and makers.theirs is not None
-    return case.of_input(Rewired(*case.worst, makers.ours.name, makers.theirs.name))
+    reason = Rewired(*case.worst, makers.ours.name, makers.theirs.name)
+    return case.with_evidence(Named("input_differs", case.node, reason))
 
 
 # --- what a node puts out -----------------------------------------------------------------------
