@@ -17,7 +17,7 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.parameter_readers import holders
-from builder.flow.recorded_passages import recorded_edges
+from builder.flow.recorded_passages import CUTS_GRADIENTS, recorded_edges
 from builder.match.tree import TreeNode, subtree
 
 Agrees = Callable[[int], bool]
@@ -186,7 +186,8 @@ class _Edges:
             if producer != NOWHERE:
                 self._known.add(value)
                 self.makers[in_order[consumer]].append(in_order[producer])
-        told = recorded_edges(flow).found if flow.tree.dump.passing else {}
+        self._passing = flow.tree.dump.passing or {}
+        told = recorded_edges(flow).found if self._passing else {}
         for way, (_, value) in told.items():
             maker, reader = in_order[way.producer], in_order[way.consumer]
             self.passing[maker].append(reader)
@@ -196,13 +197,30 @@ class _Edges:
     def leaves(self, node: TreeNode) -> Iterator[TreeNode | None]:
         """The modules that hold what a call reads, wants a gradient and no recorded call made.
 
-        None stands for one of which no gradients are recorded.
+        None stands for one of which no gradients are recorded, or for what a call without values
+        cuts off that may be such a parameter.
         """
+        if node.call in CUTS_GRADIENTS and self._may_read_a_leaf(node.name):
+            yield None
         keys, records, numbers = self._values.keys, self._values.records, self._prints.numbers
         for value in range(*node.values):
             wants = records[value].dtype is not None and records[value].requires_grad is not False
             if wants and value not in self._known and not keys[value].startswith("output"):
                 yield self._holders.get(numbers[value])
+
+    def _may_read_a_leaf(self, name: str) -> bool:
+        """Whether calls without values alone stand between a call and what none has put out."""
+        pending, seen = [name], set[str]()
+        while pending:
+            call = self._passing.get(name := pending.pop())
+            if name in seen or call is None:
+                continue
+            seen.add(name)
+            sources = [source for _, source in call.sources]
+            if None in sources:
+                return True
+            pending += [source[: source.rfind(".output")] for source in sources if source]
+        return False
 
 
 def _computes(node: TreeNode) -> bool:

@@ -14,7 +14,7 @@ from builder.flow.silent_calls import calls_of
 from builder.match.tree import TreeNode
 
 _OUTPUT = ".output"
-_CUTS_GRADIENTS = frozenset(("detach", "detach_", "numpy"))
+CUTS_GRADIENTS = frozenset(("detach", "detach_", "numpy"))
 
 
 def recorded_edges(flow: Flow) -> PassageEdges:
@@ -95,7 +95,7 @@ class _Makers:
     def _is_passed(self, node: TreeNode) -> bool:
         if not self._for_gradients or node.backward is not None or node.entry is None:
             return False
-        return node.entry.type_name not in _CUTS_GRADIENTS
+        return node.entry.type_name not in CUTS_GRADIENTS
 
 
 def _with_values(flow: Flow) -> list[bool]:

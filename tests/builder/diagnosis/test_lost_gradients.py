@@ -151,3 +151,38 @@ def test_calls_that_a_lost_gradient_keeps_from_running_are_no_cause(tmp_path: Pa
     sides = run(tmp_path / "problem", cut_off), run(tmp_path / "benchmark", same)
     (cause,) = builder.build(*sides, tmp_path / "o").findings
     assert cause.name == "Tensor.detach.0.forward"
+
+
+class Adapted(nn.Module):
+    """The started model itself holds parameters; `change` is what one of them is read through."""
+
+    def __init__(self, change: Change = same, read: Change = same) -> None:
+        super().__init__()
+        self.layer, self.change, self.read = nn.Linear(16, 16), change, read
+        self.down = nn.Parameter(0.1 * torch.randn(16, 4))
+        self.up = nn.Parameter(0.1 * torch.randn(4, 16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.layer(x)
+        self.read(self.down)
+        return x + x @ self.change(self.down) @ self.up
+
+
+@pytest.mark.parametrize("trains", [True, False])
+@pytest.mark.parametrize(
+    "change", [cut_off, lambda x: x.clone().detach(), lambda x: x[:, :].detach()]
+)
+def test_a_parameter_of_the_model_itself_that_is_cut_off_does_not_heal(
+    tmp_path: Path, change: Change, trains: bool
+) -> None:
+    ours = recorded(tmp_path / "problem", Adapted, trains=trains, change=change)
+    theirs = recorded(tmp_path / "benchmark", Adapted, trains=trains)
+    (finding,) = builder.build(ours, theirs, tmp_path / "o").findings
+    assert finding.name.startswith("Tensor.detach.")
+    assert not finding.heals
+
+
+def test_a_parameter_that_is_cut_off_to_be_looked_at_is_silent(tmp_path: Path) -> None:
+    ours = recorded(tmp_path / "problem", Adapted, read=lambda x: x.detach().norm())
+    theirs = recorded(tmp_path / "benchmark", Adapted)
+    assert builder.build(ours, theirs, tmp_path / "o").findings == ()
