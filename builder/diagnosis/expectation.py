@@ -18,6 +18,8 @@ from builder.operators.gains import Operand, Result
 from builder.operators.gradient_gains import Backward, GradientGains
 from builder.operators.table import gains_of, gradient_gains, has
 
+# Two unrelated values of one length are √2 of it apart, which estimates may halve.
+_UNRELATED = 2**0.5 / ESTIMATED
 _FACTORS = ("alpha", "beta", "value")
 
 
@@ -140,9 +142,15 @@ class Expectations:
         return Expectation(came, self._cancelled(row, flowing, walked), told=False)
 
     def is_idle(self, row: int) -> bool:
-        """Whether a gradient is nothing but the rounding of what cancels in it, in both runs."""
+        """Whether a gradient is nothing but the rounding of what cancels in it, in both runs.
+
+        Roundings of two runs have nothing in common: such gradients are apart by as much as they
+        are long, if not by √2 of that. One that is merely short is like its partner.
+        """
         node = self._matching.problem.in_order[self._paired.comparison.pairs.node[row]]
         if node.direction != "backward" or self._paired.is_integer(row):
+            return False
+        if self.known.distance[row] < _UNRELATED * self.known.norm[row]:
             return False
         floats = [r for r in self.operands(node) if not self._paired.is_integer(r)]
         _, flowing = self._flowing(node, floats)
