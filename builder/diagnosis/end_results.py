@@ -6,16 +6,21 @@ where that begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from math import isfinite
 from typing import Literal
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis.changes import scope_of
+from builder.diagnosis.excess import PLAIN
+from builder.dump.values import Record
+from builder.evidence.distances import SUMMED
 from builder.flow.feeding import NOWHERE, Flow, named_output
 from builder.flow.parameter_readers import holders
 from builder.match.tree import TreeNode
+from msprobe_core.format import machine_epsilon
 
 Role = Literal["loss", "output", "gradient"]
 # How many of a pair travel with its outcome: all that one is told of, and a few for the tables.
@@ -48,6 +53,17 @@ class EndsApart:
 
 
 NONE_APART = EndsApart()
+
+
+def are_one_number(ours: Record | None, theirs: Record | None) -> bool:
+    """Whether two single numbers are the same up to PLAIN roundings of a value; None never is."""
+    if ours is None or theirs is None or ours.dtype != theirs.dtype:
+        return False
+    one, other = ours.Max, theirs.Max
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return False
+    bound = PLAIN * SUMMED * (machine_epsilon(ours.dtype or "") or 0.0)
+    return isfinite(one - other) and abs(one - other) <= bound * max(abs(one), abs(other))
 
 
 def ends_apart(comparison: Comparison, flow: Flow) -> EndsApart:
@@ -128,6 +144,12 @@ class EndResults:
     def listed(self) -> list[TreeNode]:
         """All nodes of the run that hold one, in execution order."""
         return [node for node in self.tree.in_order if self.holds(node)]
+
+    def numbers(self, nodes: Iterable[TreeNode]) -> list[Record | None]:
+        """What nodes put out that nobody reads; None for what is more than one number."""
+        records = self.tree.dump.values.records
+        made = (i for node in nodes for i in range(*node.values) if self.is_unread(i))
+        return [records[i] if records[i].shape in ([], (), [1], (1,)) else None for i in made]
 
     def has_unread(self, node: TreeNode) -> bool:
         """Whether a node puts out a value that no recorded call reads."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from builder.diagnosis.changes import are_of_one_run, scope_of
-from builder.diagnosis.end_results import EndResults
+from builder.diagnosis.end_results import EndResults, are_one_number
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
@@ -63,11 +63,31 @@ class Healing:
     def _results_agree(self, agrees: Agrees, healed: set[TreeNode]) -> bool:
         """Whether every result of either run agrees; one that cannot be compared does not."""
         results, theirs = self._ends.listed(), self._theirs.listed()
-        partner = self._partner
-        if any(node not in partner or are_of_one_run(node, partner) for node in results + theirs):
+        if any(are_of_one_run(node, self._partner) for node in results + theirs):
             return False
+        if not self._come_to_the_same(results, theirs):
+            return False
+        results = [node for node in results if node in self._partner]
         rows = [row for node in results if node not in healed for row in self._known.outputs(node)]
         return bool(rows) and all(map(agrees, rows))
+
+    def _come_to_the_same(self, ours: list[TreeNode], theirs: list[TreeNode]) -> bool:
+        """Whether each result without a partner is one number that a result of the other run is.
+
+        As a loss is that one run divides by a count, and the other does not.
+        """
+        return self._are_found(self._ends, ours, self._theirs, theirs) and self._are_found(
+            self._theirs, theirs, self._ends, ours
+        )
+
+    def _are_found(
+        self, ends: EndResults, own: list[TreeNode], others: EndResults, of: list[TreeNode]
+    ) -> bool:
+        """Whether the results of one run alone are among the other's that have no such partner."""
+        paired = {self._partner.get(node) for node in own}
+        left = others.numbers(node for node in of if node not in paired)
+        lone = ends.numbers(node for node in own if node not in self._partner)
+        return all(any(are_one_number(one, other) for other in left) for one in lone)
 
     def _agrees(self, row: int) -> bool:
         """Whether a value is within its tolerance, or apart by less than any finding has to be."""

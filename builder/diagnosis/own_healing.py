@@ -52,7 +52,7 @@ class OwnHealing:
         Without one the two runs compute the same of another value, and nothing takes that back.
         """
         partner, theirs = self._matching.partner, self._sides[1]
-        for node in self.region(finding):
+        for node in self._walk(finding)[0]:
             if node not in partner:
                 return True
             values = range(*partner[node].values)
@@ -73,27 +73,31 @@ class OwnHealing:
 
     def region(self, finding: Finding) -> set[TreeNode]:
         """The calls of the problem that differ because of a finding; empty where a way is lost."""
+        found, is_lost = self._walk(finding)
+        return set() if is_lost else found
+
+    def _walk(self, finding: Finding) -> tuple[set[TreeNode], bool]:
+        """These calls, as far as they can be followed, and whether a way is lost."""
         ours = [] if finding.side == "benchmark" else [*subtree(finding.node)]
         pending = [n for n in (*ours, *finding.carriers) if _computes(n)]
-        region: set[TreeNode] = set()
+        found: set[TreeNode] = set()
+        is_lost = False
         while pending:
             node = pending.pop()
-            if node in region:
+            if node in found:
                 continue
-            region.add(node)
+            found.add(node)
             passing = [r for r in self._sides[0].passing.get(node, ()) if _computes(r)]
             if node.values[0] == node.values[1]:
-                if not passing:
-                    return set()  # nothing tells who reads what it puts out
+                is_lost |= not passing  # nothing tells who reads what it puts out
                 pending += passing
                 continue
             for value in self._apart(node):
                 readers = [r for r in self._sides[0].readers.get(value, ()) if _computes(r)]
                 readers += passing
-                if not readers:
-                    return set()  # it ends here, or nobody knows where it goes
+                is_lost |= not readers  # it ends here, or nobody knows where it goes
                 pending += readers
-        return region
+        return found, is_lost
 
     def _apart(self, node: TreeNode) -> Iterable[int]:
         """The values that a call puts out otherwise, or of which nothing tells."""

@@ -16,6 +16,7 @@ from builder.reasons import (
     ExtraCalls,
     ExtraReplaced,
     InputDiffers,
+    IntroducedBeyond,
     MissingCalls,
     MissingReplaced,
     OptimizerDiffers,
@@ -349,7 +350,8 @@ def _is_fed(finding: StoredFinding) -> bool:
 def _is_inherited(finding: StoredFinding) -> bool:
     if finding.kind == "introduced":
         # What it reads is off already, as its weights are since the step before.
-        return (finding.input_score or 0.0) > 0
+        beyond = any(isinstance(r, IntroducedBeyond) for r in finding.reasons)
+        return beyond or (finding.input_score or 0.0) > 0
     return finding.kind in _INHERITED and not _is_fed(finding)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from typing import TypeAlias
@@ -42,45 +42,54 @@ def with_uncleared(outcomes: Sequence[PairOutcome]) -> list[PairOutcome]:
         is_asked = any(each.node in named for each in outcome.gradients)
         sums = []
         for each in outcome.gradients:
-            if is_asked and each.owner in before:
-                sums.append((each.node, *before[each.owner], each))
+            if is_asked:
+                sums.append((each, *before.get(each.owner, (outcome.step, None))))
             before[each.owner] = (outcome.step, each)
         told.append(_said(outcome, _reasons(sums)) if sums else outcome)
     return told
 
 
-def _reasons(sums: Sequence[tuple[int, int, StoredGradients, StoredGradients]]) -> dict[int, _Told]:
-    """What is said of nodes by what stood there before, in a step.
+def _reasons(
+    sums: Sequence[tuple[StoredGradients, int, StoredGradients | None]],
+) -> dict[int, _Told]:
+    """What is said of nodes in a step, by gradients and what was recorded of each before, and when.
 
-    Sums of gradients may be nothing but rounding, as those of a softmax's inputs are: statistics
-    tell nothing of these then, and what others of the same step say holds of them.
+    All of a node that is apart has to add up in one way. Sums of gradients may be nothing but
+    rounding, as those of a softmax's inputs are: statistics tell nothing of these then, and what
+    others of the same step say holds of them.
     """
-    told: dict[int, _Told] = {}
-    untold: defaultdict[int, list[_Told]] = defaultdict(list)
-    for node, step, before, now in sums:
-        rounding = before.rounding + now.rounding
-        kept, cleared = _numbers(before.ours), -_numbers(before.theirs)
-        ways: tuple[tuple[_Told, Floats], ...]
-        ways = ((GradientsKept(step), kept), (GradientsCleared(step), cleared))
-        # Of a micro-batch before: what both runs add since leaves it there.
-        stays = [told[before.node]] if before.node in told else untold[before.node]
-        ways += tuple((reason, kept + cleared) for reason in stays)
-        for reason, missed in ways:
-            if not _adds_up(now, missed, rounding):
-                continue
-            if _length(missed) > _LARGER * rounding:
-                told.setdefault(node, reason)
-            else:
-                untold[node].append(reason)
-    known = set(told.values())
-    others = ((n, reason) for n, listed in untold.items() for reason in listed)
-    return {n: reason for n, reason in others if reason in known} | told
+    said: dict[tuple[int, str], list[_Told]] = {}
+    of_node: defaultdict[int, list[tuple[list[_Told], bool]]] = defaultdict(list)
+    known: dict[_Told, None] = {}
+    for now, step, before in sums:
+        ways = list(_ways(step, before, said)) if before is not None else []
+        rounding = now.rounding + (before.rounding if before is not None else 0.0)
+        difference = _numbers(now.ours) - _numbers(now.theirs)
+        fits = [w for w in ways if _length(difference - w[1]) <= ESTIMATED * rounding]
+        said[now.node, now.owner] = [reason for reason, _ in fits]
+        known |= dict.fromkeys(r for r, missed in fits if _length(missed) > _LARGER * rounding)
+        is_apart = _length(difference) > ESTIMATED * rounding
+        of_node[now.node].append((said[now.node, now.owner], is_apart))
+    told = {node: [r for r in known if _holds(r, each)] for node, each in of_node.items()}
+    return {node: reasons[0] for node, reasons in told.items() if reasons}
 
 
-def _adds_up(now: StoredGradients, missed: Floats, rounding: float) -> bool:
-    """Whether the problem's gradients are the benchmark's and what is missed."""
-    apart = _numbers(now.ours) - _numbers(now.theirs)
-    return _length(apart - missed) <= ESTIMATED * rounding
+def _holds(reason: _Told, each: Sequence[tuple[list[_Told], bool]]) -> bool:
+    """Whether a reason fits a gradient of a node, and all of the node's that are apart."""
+    fits = [(reason in reasons, is_apart) for reasons, is_apart in each]
+    return any(fit for fit, _ in fits) and all(fit for fit, is_apart in fits if is_apart)
+
+
+def _ways(
+    step: int, before: StoredGradients, said: Mapping[tuple[int, str], Sequence[_Told]]
+) -> Iterator[tuple[_Told, Floats]]:
+    """By which gradient a parameter's may be apart, and what is said then."""
+    kept, cleared = _numbers(before.ours), -_numbers(before.theirs)
+    yield GradientsKept(step), kept
+    yield GradientsCleared(step), cleared
+    # Of a micro-batch before: what both runs add since leaves it there.
+    for reason in said.get((before.node, before.owner), ()):
+        yield reason, kept + cleared
 
 
 def _numbers(projections: bytes) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Literal
 
 import numpy as np
@@ -25,12 +24,11 @@ _SIDES: tuple[Literal[0, 1], ...] = (0, 1)
 
 @dataclass(frozen=True, slots=True)
 class StoredGradients:
-    """What one entry says of the gradients of a module's parameters taken together.
+    """What one entry says of the gradient of one parameter, `owner` being its name there.
 
-    `ours` and `theirs` are nine projections of each side, as bytes of float64: the sum of the
-    parameters' sketches, and that of their means times the roots of their sizes; NaN where a dump
-    has none. All are linear: those of a sum are the sum of its terms'. `rounding` is the distance
-    that rounding leaves.
+    `ours` and `theirs` are nine projections of each side, as bytes of float64: its sketch, and its
+    mean times the root of its size; NaN where a dump has none. All are linear: those of a sum are
+    the sum of its terms'. `rounding` is the distance that rounding leaves.
     """
 
     node: int
@@ -50,19 +48,19 @@ def stored_gradients(
         return ()
     orders = np.array([[node.exec_order, node.exec_order + 1] for node in held])
     bounds = np.searchsorted(comparison.pairs.node, orders).tolist()
-    rows = np.concatenate([np.arange(start, stop) for start, stop in bounds])
-    ours, theirs = (_projections(comparison, side, rows) for side in _SIDES)
-    rounding = _rounding(comparison, rows)
-    ends = accumulate((stop - start for start, stop in bounds), initial=0)
+    rows = [(node, row) for node, (start, stop) in zip(held, bounds) for row in range(start, stop)]
+    numbers = np.array([row for _, row in rows], dtype=np.int64)
+    ours, theirs = (_projections(comparison, side, numbers) for side in _SIDES)
+    rounding = _rounding(comparison, numbers)
     return tuple(
         StoredGradients(
             id_of(node),
-            node.owner,
-            ours[start:stop].sum(axis=0).tobytes(),
-            theirs[start:stop].sum(axis=0).tobytes(),
-            float(rounding[start:stop].sum()),
+            f"{node.owner}.{comparison.keys[row]}",
+            ours[at].tobytes(),
+            theirs[at].tobytes(),
+            float(rounding[at]),
         )
-        for node, (start, stop) in zip(held, pairwise(ends), strict=True)
+        for at, (node, row) in enumerate(rows)
     )
 
 

@@ -142,6 +142,14 @@ class OldWeightsLoaded(Loop):
             self.model.load_state_dict(self.first)
 
 
+class BiasLeftOut(Loop):
+    """Its gradient is never cleared either, for the optimizer does not know it."""
+
+    def make_optimizer(self) -> torch.optim.Optimizer:
+        parameters = list(self.model.parameters())
+        return torch.optim.AdamW(parameters[: -1 if self.wrong else None], lr=1e-2, foreach=False)
+
+
 class BackTwice(Loop):
     def back(self, loss: Tensor) -> None:
         loss.backward(retain_graph=True)  # type: ignore[no-untyped-call]  # as above
@@ -154,6 +162,13 @@ class AllAtOnce(Loop):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.AdamW(self.model.parameters(), lr=1e-2, foreach=self.wrong)
+
+
+class MeanByHand(Loop):
+    """A sound loop: the loss is another call's, and the same number."""
+
+    def back(self, loss: Tensor) -> None:
+        super().back((32 * loss) / 32 if self.wrong else loss)
 
 
 class ClearedToZero(Loop):
@@ -225,6 +240,7 @@ def test_a_wrong_gradient_adds_up_to_nothing(tmp_path: Path) -> None:
         (NotUpdated, 1, "the benchmark run"),
         (StateLost, 2, "the problem run"),
         (OldWeightsLoaded, 0, "the problem run"),
+        (BiasLeftOut, 0, "the benchmark run"),
         (BackTwice, 0, "the problem run"),
     ],
 )
@@ -236,6 +252,6 @@ def test_what_one_run_alone_does_to_its_weights_is_one_cause(
     assert builder.reasons.sentence(found.reasons[0]).startswith(f"only {call} calls ")
 
 
-@pytest.mark.parametrize("loop", [AllAtOnce, ClearedToZero])
+@pytest.mark.parametrize("loop", [AllAtOnce, MeanByHand, ClearedToZero])
 def test_another_way_to_the_same_weights_is_none(tmp_path: Path, loop: type[Loop]) -> None:
     assert [f.name for f in findings_of(loop, tmp_path) if not f.heals] == []
