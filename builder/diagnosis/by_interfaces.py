@@ -21,7 +21,6 @@ from builder.diagnosis.finding import Finding
 from builder.diagnosis.first_tokens import shows_at_few_tokens
 from builder.diagnosis.left_values import leaves_at
 from builder.diagnosis.module_edges import ModuleEdges, above
-from builder.match.implementations.met_values import MetValues
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.operators.table import has
 from builder.reasons import (
@@ -107,8 +106,7 @@ class _Walk:
         first, *others = findings
         if not isinstance(first.reasons[0], IntroducedInside | InputDiffers):
             return findings
-        met = MetValues(self._matching.problem, self._matching.benchmark)
-        left = leaves_at(met, self.edges.flow, set(self.edges.apart))
+        left = leaves_at(self.edges.met, self.edges.flow, set(self.edges.apart))
         if left is None or left[0].exec_order > first.node.exec_order:
             return findings
         if is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or ""):

@@ -62,14 +62,14 @@ def ported(was: nn.Module, fault: str | None) -> nn.Module:
     return port
 
 
-# Without the adapter the weight is the original's, which is at fault all the same.
+# The two are compared as one program, call by call: of layer 1 the projections are these calls.
 PORT = Port(
     "adapters",
     original,
     ported,
     decoder.loss,
     {
-        "scale forgotten": "model.layers.1.mlp.up_proj or model.layers.1.mlp",
-        "adapter left out": "model.layers.1.self_attn.q_proj or model.layers.1.self_attn",
+        "scale forgotten": "Functional.linear.12 or model.layers.1.mlp.up_proj",
+        "adapter left out": "Functional.linear.7 or model.layers.1.self_attn.q_proj",
     },
 )

@@ -21,6 +21,7 @@ from evaluation.ports import (
     layouts,
     recurrent,
     reshaped_weights,
+    untrained,
     vision,
 )
 from evaluation.ports.port import Port
@@ -34,6 +35,7 @@ PORTS = (
 LATER = (
     *(encoder_decoder.PORT, channels_last.PORT, latent_attention.PORT),
     *(grouped_heads.PORT, adapters.PORT, gated_recurrence.PORT),
+    untrained.PORT,
 )
 # The last two were written after the diagnosis, with what should be named.
 PACKAGES = ("language", "sequences", "vision", "later_language", "later_vision")

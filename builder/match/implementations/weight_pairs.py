@@ -164,16 +164,27 @@ def _joined(fused: Side, parts: Side) -> Iterator[tuple[Parameter, tuple[Paramet
         known = ((joined_numbers(several, parts.records), several) for several in listed)
         bucket = [_Group(numbers, several) for numbers, several in known if numbers is not None]
         buckets[size] = sorted(bucket, key=lambda each: each.numbers.norm)
-    for weight in fused.parameters:
-        bucket = buckets.get(weight.numbers.size, [])
-        middle = bisect_left(bucket, weight.numbers.norm, key=lambda each: each.numbers.norm)
-        for group in bucket[max(0, middle - _WINDOW) : middle + _WINDOW]:
-            several = group.parameters
-            is_free = not any(id(each) in taken for each in several)
-            if is_free and weight.numbers.agree(group.numbers):
-                taken.update(map(id, several))
-                yield weight, several
-                break
+    # The nearest first: in two formats, experts of another layer agree as well.
+    candidates = sorted(
+        (
+            (weight.numbers.apart(group.numbers), order, weight, group.parameters)
+            for order, weight in enumerate(fused.parameters)
+            for group in _around(weight.numbers, buckets.get(weight.numbers.size, []))
+        ),
+        key=lambda each: each[:2],
+    )
+    for _, _, weight, several in candidates:
+        if taken.isdisjoint(map(id, (weight, *several))):
+            taken.update(map(id, (weight, *several)))
+            yield weight, several
+
+
+def _around(numbers: Numbers, bucket: Sequence[_Group]) -> Iterator[_Group]:
+    """Those of like norm that agree."""
+    middle = bisect_left(bucket, numbers.norm, key=lambda each: each.numbers.norm)
+    for group in bucket[max(0, middle - _WINDOW) : middle + _WINDOW]:
+        if numbers.agree(group.numbers):
+            yield group
 
 
 @dataclass(frozen=True, slots=True)
