@@ -1,6 +1,6 @@
 """An encoder as it is drawn: norms are ones and biases zeros, so that only places tell them apart.
 
-The port leaves out what is zero for good, the biases of keys and head, and norms keys before queries.
+The port leaves out what is zero for good, the biases of keys and head, and norms keys first.
 Of the weights that are one number throughout it has fewer, and in another order.
 """
 
@@ -145,6 +145,6 @@ PORT = Port(
     drawn,
     ported,
     loss,
-    {"another activation": "blocks.1.mlp", "key not normed": "blocks.1.attn"},
+    {"another activation": "blocks.1.mlp.1 or blocks.1.mlp", "key not normed": "blocks.1.attn"},
     is_trained=False,
 )
