@@ -98,8 +98,8 @@ class _Walk:
         """The findings, of which the first is where the values of the other program are left.
 
         Only where nothing else was compared: inside a module of which a value further on differs,
-        or before a call that is fed otherwise. Not in half formats: of elements in another order
-        nothing tells there that they are the same.
+        or before a call that is fed otherwise. In half formats before such a call alone: of
+        elements in another order nothing tells there that they are the same.
         """
         if not findings or findings[0].node.direction != "forward":
             return findings
@@ -109,7 +109,8 @@ class _Walk:
         left = leaves_at(self.edges.met, self.edges.flow, set(self.edges.apart))
         if left is None or left[0].exec_order > first.node.exec_order:
             return findings
-        if is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or ""):
+        is_half = is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or "")
+        if is_half and not isinstance(first.reasons[0], InputDiffers):
             return findings
         return [self._left(*left, first), *others]
 
