@@ -21,6 +21,7 @@ SAMPLES = [
     ("right-other-order", ("another activation", "cache overwritten")),
     ("packed-chunked", ("epsilon", "superfluous rotation")),
     ("mixture-bf16-engine", ("window left out", "routed scale forgotten")),
+    ("mixture-rows", ("query not normed", "key turned before its norm")),
 ]
 
 
