@@ -15,10 +15,12 @@ from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.own_healing import Agrees, OwnHealing
+from builder.dump.statistic_cells import number_of
+from builder.dump.values import Record
 from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
 from builder.operators.table import has
-from builder.reasons import AttributeDiffers
+from builder.reasons import ArgumentDiffers, AttributeDiffers
 
 # Data, weights, formats and NaN are no way to compute something: what is said of them stays.
 _WAYS = frozenset(("introduced", "argument_differs", "input_differs"))
@@ -38,12 +40,12 @@ class Healing:
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
         listed = list(findings)
-        agrees = self._is_rounded if any(map(_is_other_argument, listed)) else self._agrees
+        agrees = self._is_rounded if any(map(self.may_move_all, listed)) else self._agrees
         return bool(listed) and all(map(self._passes, listed)) and self._results_agree(agrees)
 
     def heals_by_itself(self, finding: Finding) -> bool:
         """Whether nothing is left of one finding, though others may leave something."""
-        own = self._own_of_arguments if _is_other_argument(finding) else self._own
+        own = self._own_of_arguments if self.may_move_all(finding) else self._own
         return self._passes(finding) and own.heals(finding)
 
     def _results_agree(self, agrees: Agrees) -> bool:
@@ -92,6 +94,32 @@ class Healing:
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
         return any(self._ends.is_unread(self._facts.paired.value_pair(row)[0]) for row in apart)
 
+    def may_move_all(self, finding: Finding) -> bool:
+        """Whether an argument may move all numbers by a little, as another ε or scale does.
 
-def _is_other_argument(finding: Finding) -> bool:
-    return finding.kind == "argument_differs"
+        Not one by which a call puts out another size, as the width of a margin; nor one number that
+        is plain here and a tensor there.
+        """
+        if finding.kind != "argument_differs":
+            return False
+        if finding.node not in self._partner:
+            return True
+        told = {r.value for r in finding.reasons if isinstance(r, ArgumentDiffers)}
+        keys, paired = self._facts.comparison.keys, self._facts.paired
+        rows = paired.rows(finding.node)
+        sizes = [(paired.ours[row].shape, paired.theirs[row].shape) for row in self._made(rows)]
+        if any(ours != theirs for ours, theirs in sizes):
+            return False
+        given = [(paired.ours[row], paired.theirs[row]) for row in rows if keys[row] in told]
+        return not given or not all(_is_one_number(*pair) for pair in given)
+
+    def _made(self, rows: Iterable[int]) -> list[int]:
+        return [row for row in rows if self._facts.comparison.is_output[row]]
+
+
+def _is_one_number(one: Record, other: Record) -> bool:
+    """Whether a plain number stands beside a tensor that holds no other."""
+    plain, tensor = (one, other) if one.dtype is None else (other, one)
+    if plain.dtype is not None or tensor.dtype is None or not isinstance(plain.value, int | float):
+        return False
+    return number_of(tensor.Max) == number_of(tensor.Min) == plain.value
