@@ -351,10 +351,13 @@ class ModuleEdges:
                 continue  # it stands around the node
             read = self.tensors_read(later)
             values = self.facts.paired.problem_values(read)
-            seen = [self._first_seen[numbers[index]] for index in values]
-            if any(order > node.exec_order for order in seen):
+            if any(self._is_new_after(numbers[index], node) for index in values):
                 return read
         return []
+
+    def _is_new_after(self, number: int, node: TreeNode) -> bool:
+        """Whether no node had a value before; of a sum that one program alone makes none tells."""
+        return number == NO_PRINT or self._first_seen[number] > node.exec_order
 
     @cached_property
     def _first_seen(self) -> dict[int, int]:
