@@ -65,11 +65,13 @@ def answers(
     for run in runs:
         output = root / "compared" / f"{port.name}-{dtype}-{run}"
         result = builder.build(folder / run, folder / ORIGINAL, output)
-        named = tuple(finding.name for finding in result.findings)
-        lines = tuple(finding.line or "" for finding in result.findings)
-        wanted = None if run == SOUND else port.faults[run]
         told = builder.diagnose(result.path)
-        sure = told.findings[0].certainty if told.findings else None
+        # Of a pair that is refused nothing is named.
+        findings = () if told.refusal is not None else result.findings
+        named = tuple(finding.name for finding in findings)
+        lines = tuple(finding.line or "" for finding in findings)
+        wanted = None if run == SOUND else port.faults[run]
+        sure = told.named[0].certainty if told.named else None
         word = "" if sure is None else sure.word
         is_refused = told.refusal is not None
         yield Answer(port.name, dtype, run, wanted, named, lines, result.claim, word, is_refused)
