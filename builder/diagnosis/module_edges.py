@@ -277,13 +277,23 @@ class ModuleEdges:
             and self._vanishes(self.made(node), apart, before)
         ):
             return True
-        if self._vanishes(self._read_further_on(node), apart, before):
+        further = self._read_further_on(node)
+        if self._vanishes(further, apart, before):
             return True
+        if self._is_put_out_again(further, before):
+            return False
         for around in above(node):
             rows = self.made(around) if around in self.matching.partner else []
             if rows and not any(isnan(error[row]) for row in rows):
                 return self._vanishes(rows, apart, self._read_before(around))
         return False
+
+    def _is_put_out_again(self, rows: list[int], before: float) -> bool:
+        """Whether what reads rows puts out what is apart: a residual may hide that behind it."""
+        error, nodes = self.facts.comparison.scores.error, self.flow.tree.in_order
+        readers = {nodes[int(self.facts.comparison.pairs.node[row])] for row in rows}
+        made = (row for reader in readers for row in self.made(reader))
+        return any(float(error[row]) > self._left(row) * before for row in made)
 
     def _read_before(self, node: TreeNode) -> float:
         """How far apart what a node reads is where it agrees, at least as rounding leaves it."""

@@ -18,7 +18,10 @@ from evaluation.rollout.suite import Answer, answers, every_pair
 
 BY_NAME = {pair.name: pair for pair in every_pair()}
 SAMPLES = [
-    ("right-other-order", ("another activation", "cache overwritten")),
+    (
+        "right-other-order",
+        ("another activation", "cache overwritten", "scale forgotten", "epsilon"),
+    ),
     ("packed-chunked", ("epsilon", "superfluous rotation")),
     ("mixture-bf16-engine", ("window left out", "routed scale forgotten")),
     ("mixture-rows", ("query not normed", "key turned before its norm")),
