@@ -366,8 +366,10 @@ class ModuleEdges:
         return []
 
     def _is_new_after(self, number: int, node: TreeNode) -> bool:
-        """Whether no node had a value before; of a sum that one program alone makes none tells."""
-        return number == NO_PRINT or self._first_seen[number] > node.exec_order
+        """Whether no node had a value before; of sums of aligned tokens nothing denies it."""
+        if number == NO_PRINT:
+            return self.matching.token_errors is not None
+        return self._first_seen[number] > node.exec_order
 
     @cached_property
     def _first_seen(self) -> dict[int, int]:
