@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from builder.dump.stack_frames import model_frame
-from builder.match.implementations.constants import pair_constants
-from builder.match.implementations.edges import (
+from builder.match.implementations.met_values import MetValues
+from builder.match.implementations.module_tensors import (
     Calls,
     FirstTensors,
     edge_values,
     size_of,
     tensors_of,
 )
-from builder.match.implementations.met_values import MetValues
 from builder.match.implementations.modules import pair_modules, unpaired_in
 from builder.match.implementations.moved_elements import made_alike
 from builder.match.implementations.parameters import (
@@ -30,6 +29,7 @@ from builder.match.implementations.parameters import (
     has_modules,
     parameters_of,
 )
+from builder.match.implementations.uniform_weights import pair_constants
 from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights, rest_of
 from builder.match.nodes import Matching, MatchRules
 from builder.match.shared_calls import ENOUGH_SHARED

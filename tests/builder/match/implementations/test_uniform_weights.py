@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from builder.match.implementations.constants import pair_constants
+from builder.match.implementations.uniform_weights import pair_constants
 from tests.builder.match.implementations.test_weight_pairs import named, side
 
 ONES, ZEROS = np.ones(8), np.zeros(8)
