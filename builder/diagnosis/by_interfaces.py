@@ -21,7 +21,6 @@ from builder.diagnosis.finding import Finding
 from builder.diagnosis.first_tokens import shows_at_few_tokens
 from builder.diagnosis.left_values import leaves_at
 from builder.diagnosis.module_edges import ModuleEdges, above
-from builder.match.implementations.met_values import MetValues
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.operators.table import has
 from builder.reasons import (
@@ -99,19 +98,19 @@ class _Walk:
         """The findings, of which the first is where the values of the other program are left.
 
         Only where nothing else was compared: inside a module of which a value further on differs,
-        or before a call that is fed otherwise. Not in half formats: of elements in another order
-        nothing tells there that they are the same.
+        or before a call that is fed otherwise. In half formats before such a call alone: of
+        elements in another order nothing tells there that they are the same.
         """
         if not findings or findings[0].node.direction != "forward":
             return findings
         first, *others = findings
         if not isinstance(first.reasons[0], IntroducedInside | InputDiffers):
             return findings
-        met = MetValues(self._matching.problem, self._matching.benchmark)
-        left = leaves_at(met, self.edges.flow, set(self.edges.apart))
+        left = leaves_at(self.edges.met, self.edges.flow, set(self.edges.apart))
         if left is None or left[0].exec_order > first.node.exec_order:
             return findings
-        if is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or ""):
+        is_half = is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or "")
+        if is_half and not isinstance(first.reasons[0], InputDiffers):
             return findings
         return [self._left(*left, first), *others]
 

@@ -187,7 +187,7 @@ def _choice_of_tokens(run: RunOfTokens, path: str, calls: Sequence[TreeNode]) ->
             return None
         rows = run.rows[mine, 1]
         shape = (each.value(path, "input.0") or Record("")).shape or ()
-        if has_sequence_first(shape, each.batch):
+        if has_sequence_first(shape, each, path):
             batch, length = each.batch[-2:]
             rows = (rows % length) * batch + rows // length
         ranked.append(choice.ranked[rows])

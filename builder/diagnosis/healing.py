@@ -15,10 +15,12 @@ from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.own_healing import Agrees, OwnHealing
+from builder.dump.statistic_cells import number_of
+from builder.dump.values import Record
 from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
 from builder.operators.table import has
-from builder.reasons import AttributeDiffers
+from builder.reasons import ArgumentDiffers, AttributeDiffers
 
 # Data, weights, formats and NaN are no way to compute something: what is said of them stays.
 _WAYS = frozenset(("introduced", "argument_differs", "input_differs"))
@@ -106,7 +108,7 @@ class Healing:
 
     def _is_alone(self, finding: Finding) -> bool:
         """Whether a finding is another argument, and no other change undoes what it does."""
-        return finding.kind == "argument_differs" and not self._own.meets_changes(finding)
+        return self.may_move_all(finding) and not self._own.meets_changes(finding)
 
     def _passes(self, finding: Finding) -> bool:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
@@ -139,3 +141,33 @@ class Healing:
             return self._ends.has_unread(node)
         apart = (row for row in self._known.outputs(node) if not self._agrees(row))
         return any(self._ends.is_unread(self._facts.paired.value_pair(row)[0]) for row in apart)
+
+    def may_move_all(self, finding: Finding) -> bool:
+        """Whether an argument may move all numbers by a little, as another ε or scale does.
+
+        Not one by which a call puts out another size, as the width of a margin; nor one number that
+        is plain here and a tensor there.
+        """
+        if finding.kind != "argument_differs":
+            return False
+        if finding.node not in self._partner:
+            return True
+        told = {r.value for r in finding.reasons if isinstance(r, ArgumentDiffers)}
+        keys, paired = self._facts.comparison.keys, self._facts.paired
+        rows = paired.rows(finding.node)
+        sizes = [(paired.ours[row].shape, paired.theirs[row].shape) for row in self._made(rows)]
+        if any(ours != theirs for ours, theirs in sizes):
+            return False
+        given = [(paired.ours[row], paired.theirs[row]) for row in rows if keys[row] in told]
+        return not given or not all(_is_one_number(*pair) for pair in given)
+
+    def _made(self, rows: Iterable[int]) -> list[int]:
+        return [row for row in rows if self._facts.comparison.is_output[row]]
+
+
+def _is_one_number(one: Record, other: Record) -> bool:
+    """Whether a plain number stands beside a tensor that holds no other."""
+    plain, tensor = (one, other) if one.dtype is None else (other, one)
+    if plain.dtype is not None or tensor.dtype is None or not isinstance(plain.value, int | float):
+        return False
+    return number_of(tensor.Max) == number_of(tensor.Min) == plain.value

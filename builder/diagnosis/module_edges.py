@@ -14,6 +14,7 @@ from builder.compare.statistics import Floats
 from builder.diagnosis.facts import Facts
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
+from builder.match.implementations.met_values import MetValues
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import SURPLUS
 from msprobe_core.format import is_half_format, machine_epsilon
@@ -89,10 +90,31 @@ class ModuleEdges:
         moved, paired = self.matching.moved, self.facts.paired
         if not read or self.facts.divergent(node).inputs:
             return False
-        return not any(paired.value_pair(row)[0] in moved for row in read)
+        if any(paired.value_pair(row)[0] in moved for row in read):
+            return False
+        return not any(self._has_grown_unseen(row, node) for row in read)
+
+    def _has_grown_unseen(self, row: int, node: TreeNode) -> bool:
+        """Whether statistics alone are known of what a node reads, and they moved before it.
+
+        The tolerance is one of elements. Statistics are sums over them, in which rounding averages
+        out: what is well below the tolerance may be a difference of most elements.
+        """
+        if not self._is_unseen(row):
+            return False
+        before = self._worst_unseen[node.direction == "backward"][self.flow.begins[node.exec_order]]
+        usual = max(float(before), self._formats[node.exec_order])
+        return float(self.facts.comparison.scores.error[row]) > _GROWN * usual
+
+    def _is_unseen(self, row: int) -> bool:
+        """Whether the elements of a value stand in another order, which sketches cannot compare."""
+        return self.has_sketches and self.facts.paired.ours[row].sketch is None
 
     def _reads_what_agrees(self, node: TreeNode) -> bool:
-        """Whether a module without a partner reads values that are equal to ones that agree."""
+        """Whether a module without a partner reads values that are equal to ones that agree.
+
+        One of them at least was compared; others may be equal to any of the other program's.
+        """
         if node.kind != "module":
             return False
         values, numbers = self.matching.problem.dump.values, self.flow.prints.numbers
@@ -102,7 +124,15 @@ class ModuleEdges:
             if values.keys[index].startswith("input")
             and machine_epsilon(values.records[index].dtype or "") is not None
         ]
-        return bool(read) and all(numbers[index] in self._agreeing for index in read)
+        compared = [index for index in read if numbers[index] in self._agreeing]
+        if not compared:
+            return False
+        return all(index in self.met.indices for index in read if index not in compared)
+
+    @cached_property
+    def met(self) -> MetValues:
+        """The values of the problem that are equal to one of the benchmark's, made anywhere."""
+        return MetValues(self.matching.problem, self.matching.benchmark)
 
     @cached_property
     def _agreeing(self) -> frozenset[int]:
@@ -187,9 +217,23 @@ class ModuleEdges:
     @cached_property
     def _worst_before(self) -> tuple[Floats, Floats]:
         """The largest error of all that ran before each node: of the forward pass, the backward."""
+        return self._running_worst(self._rounded)
+
+    @cached_property
+    def _worst_unseen(self) -> tuple[Floats, Floats]:
+        """The same of values whose statistics alone are known."""
+        comparison = self.facts.comparison
+        worst: Floats = np.zeros(len(self.matching.problem.in_order))
+        for row in np.flatnonzero(~np.isnan(comparison.scores.error)).tolist():
+            if self._is_unseen(row) and not self.facts.is_divergent[row]:
+                node = int(comparison.pairs.node[row])
+                worst[node] = max(worst[node], float(comparison.scores.error[row]))
+        return self._running_worst(worst)
+
+    def _running_worst(self, worst: Floats) -> tuple[Floats, Floats]:
         is_backward = np.array([n.direction == "backward" for n in self.flow.tree.in_order])
         forward, backward = (
-            np.append(0.0, np.maximum.accumulate(np.where(of_pass, self._rounded, 0.0)))
+            np.append(0.0, np.maximum.accumulate(np.where(of_pass, worst, 0.0)))
             for of_pass in (~is_backward, is_backward)
         )
         return forward, backward
@@ -233,13 +277,23 @@ class ModuleEdges:
             and self._vanishes(self.made(node), apart, before)
         ):
             return True
-        if self._vanishes(self._read_further_on(node), apart, before):
+        further = self._read_further_on(node)
+        if self._vanishes(further, apart, before):
             return True
+        if self._is_put_out_again(further, before):
+            return False
         for around in above(node):
             rows = self.made(around) if around in self.matching.partner else []
             if rows and not any(isnan(error[row]) for row in rows):
                 return self._vanishes(rows, apart, self._read_before(around))
         return False
+
+    def _is_put_out_again(self, rows: list[int], before: float) -> bool:
+        """Whether what reads rows puts out what is apart: a residual may hide that behind it."""
+        error, nodes = self.facts.comparison.scores.error, self.flow.tree.in_order
+        readers = {nodes[int(self.facts.comparison.pairs.node[row])] for row in rows}
+        made = (row for reader in readers for row in self.made(reader))
+        return any(float(error[row]) > self._left(row) * before for row in made)
 
     def _read_before(self, node: TreeNode) -> float:
         """How far apart what a node reads is where it agrees, at least as rounding leaves it."""
@@ -266,8 +320,7 @@ class ModuleEdges:
         )
 
     def _left(self, row: int) -> float:
-        is_unseen = self.has_sketches and self.facts.paired.ours[row].sketch is None
-        return 1.0 if is_unseen else _JUMPED
+        return 1.0 if self._is_unseen(row) else _JUMPED
 
     def _read_further_on(self, node: TreeNode) -> list[int]:
         """The rows of what matched nodes read of a node's outputs, through calls without a partner.
@@ -308,10 +361,15 @@ class ModuleEdges:
                 continue  # it stands around the node
             read = self.tensors_read(later)
             values = self.facts.paired.problem_values(read)
-            seen = [self._first_seen[numbers[index]] for index in values]
-            if any(order > node.exec_order for order in seen):
+            if any(self._is_new_after(numbers[index], node) for index in values):
                 return read
         return []
+
+    def _is_new_after(self, number: int, node: TreeNode) -> bool:
+        """Whether no node had a value before; of sums of aligned tokens nothing denies it."""
+        if number == NO_PRINT:
+            return self.matching.token_errors is not None
+        return self._first_seen[number] > node.exec_order
 
     @cached_property
     def _first_seen(self) -> dict[int, int]:

@@ -19,7 +19,7 @@ class Port:
     fault in which module of the port, by its path, the first wrong number is made, or by which call
     outside all modules, or `in` which function; ` or ` stands before the module around it or next
     to it, where values are recorded too coarsely to tell. `dtypes` are the formats that both
-    programs can compute in.
+    programs can compute in. A model that `is_trained` has norms and biases that are none alike.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Port:
     loss: Loss
     faults: Mapping[str, str]
     dtypes: tuple[str, ...] = ("float32", "bfloat16")
+    is_trained: bool = True
 
 
 def taken(parameter: torch.Tensor, value: torch.Tensor) -> None:
@@ -36,10 +37,12 @@ def taken(parameter: torch.Tensor, value: torch.Tensor) -> None:
         parameter.copy_(value)
 
 
-def seeded(make: Callable[[], nn.Module]) -> nn.Module:
-    """A model whose every parameter is drawn, so that no two of them are equal by chance."""
+def seeded(port: Port) -> nn.Module:
+    """The original; where it is trained every parameter is drawn, so that no two are equal."""
     torch.manual_seed(7)
-    model = make()
+    model = port.original()
+    if not port.is_trained:
+        return model
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim == 1:

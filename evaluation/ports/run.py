@@ -22,7 +22,7 @@ ORIGINAL, SOUND = "original", "sound"
 def record(folder: Path, port: Port, dtype: str, level: str, run: str) -> None:
     """One step, forward and backward, of the original or of its port."""
     torch.set_num_threads(1)
-    model = seeded(port.original).to(DTYPES[dtype])
+    model = seeded(port).to(DTYPES[dtype])
     if run != ORIGINAL:
         model = port.ported(model, None if run == SOUND else run)
     debugger = PrecisionDebugger(dump_path=str(folder), task="statistics", level=level, step=[0])

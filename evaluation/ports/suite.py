@@ -18,7 +18,8 @@ from evaluation.ports.run import ORIGINAL, SOUND
 class Answer:
     """What was said of one port: the nodes named, in order, and where it should begin.
 
-    `lines` are the lines of source that go with them.
+    `lines` are the lines of source that go with them; `certainty` is how sure the first one is said
+    to be. The pair `is_refused` where nothing was compared of what should have been.
     """
 
     port: str
@@ -28,6 +29,8 @@ class Answer:
     named: tuple[str, ...]
     lines: tuple[str, ...]
     claim: Claim
+    certainty: str = ""
+    is_refused: bool = False
 
     @property
     def is_right(self) -> bool:
@@ -35,6 +38,11 @@ class Answer:
         if self.wanted is None:
             return not self.named
         return self._is_among(1)
+
+    @property
+    def is_certain_and_wrong(self) -> bool:
+        """Whether what is named first is said to be certain, and is not the fault."""
+        return self.certainty == "certain" and not self.is_right
 
     @property
     def is_in_three(self) -> bool:
@@ -57,10 +65,16 @@ def answers(
     for run in runs:
         output = root / "compared" / f"{port.name}-{dtype}-{run}"
         result = builder.build(folder / run, folder / ORIGINAL, output)
-        named = tuple(finding.name for finding in result.findings)
-        lines = tuple(finding.line or "" for finding in result.findings)
+        told = builder.diagnose(result.path)
+        # Of a pair that is refused nothing is named.
+        findings = () if told.refusal is not None else result.findings
+        named = tuple(finding.name for finding in findings)
+        lines = tuple(finding.line or "" for finding in findings)
         wanted = None if run == SOUND else port.faults[run]
-        yield Answer(port.name, dtype, run, wanted, named, lines, result.claim)
+        sure = told.named[0].certainty if told.named else None
+        word = "" if sure is None else sure.word
+        is_refused = told.refusal is not None
+        yield Answer(port.name, dtype, run, wanted, named, lines, result.claim, word, is_refused)
 
 
 def _is_of(name: str, line: str, wanted: str) -> bool:

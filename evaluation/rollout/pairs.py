@@ -58,6 +58,10 @@ class RolloutPair:
     # Requests whose first tokens another one has left in the cache: of which, and how many.
     cached: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     lines: tuple[int, ...] = ()  # of the later pairs: the requests of the engine's batch
+    of_mixture: bool = False  # of the last pairs: a trainer and an engine with a shared expert
+    engine_dtype: torch.dtype | None = None  # where it is not the trainer's
+    # Of the last pairs: ids that a pass computes behind a share, and rejects; by pass and request.
+    drafts: Mapping[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
     faults: Mapping[str, tuple[str, str]] = field(default_factory=lambda: FAULTS)
 
 

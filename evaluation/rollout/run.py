@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from evaluation.rollout import engine, generating, later, trainer
+from evaluation.rollout import engine, generating, later, mixture, mixture_engine, trainer
 from evaluation.rollout.pairs import RolloutPair, sequences
 from evaluation.rollout.suite import every_pair
 from msprobe.pytorch import PrecisionDebugger
@@ -30,9 +30,12 @@ def _debugger(folder: Path, pair: RolloutPair) -> PrecisionDebugger:
     return PrecisionDebugger(config_path=str(config))
 
 
-def train(folder: Path, pair: RolloutPair, model: trainer.CausalLM | later.MegatronGPT) -> None:
+Trainer = trainer.CausalLM | later.MegatronGPT | mixture.MixtureModel
+
+
+def train(folder: Path, pair: RolloutPair, model: Trainer) -> None:
     """One step over all sequences: forward and backward."""
-    tokens = sequences(later.VOCABULARY if pair.lines else trainer.VOCABULARY)
+    tokens = sequences(_vocabulary(pair))
     batch = (
         trainer.packed(tokens)
         if pair.layout == "packed"
@@ -44,6 +47,26 @@ def train(folder: Path, pair: RolloutPair, model: trainer.CausalLM | later.Megat
     F.log_softmax(logits.float(), -1).mean().backward()
     debugger.stop()
     debugger.step()
+
+
+def _vocabulary(pair: RolloutPair) -> int:
+    if pair.of_mixture:
+        return mixture.VOCABULARY
+    return later.VOCABULARY if pair.lines else trainer.VOCABULARY
+
+
+@torch.no_grad()
+def serve_mixture(folder: Path, pair: RolloutPair, model: mixture_engine.MixtureEngine) -> None:
+    """All forward passes, each as a step, with drafts that are rejected."""
+    tokens = sequences(mixture.VOCABULARY)
+    cache = mixture_engine.Cache(len(tokens), model.lm_head.weight.dtype)
+    debugger = _debugger(folder, pair)
+    for number, shares in enumerate(pair.passes):
+        debugger.start(model=model)
+        ids, told, rejected = mixture_engine.fed(tokens, shares, number, pair.drafts)
+        model(ids, cache, told, rejected)
+        debugger.stop()
+        debugger.step()
 
 
 @torch.no_grad()
@@ -80,6 +103,14 @@ def record(folder: Path, pair: RolloutPair, run: str) -> None:
     """Record one run."""
     torch.set_num_threads(1)
     fault = None if run == SOUND else run
+    if pair.of_mixture:
+        mixed = mixture.trainer(pair.dtype)
+        if run == TRAINER:
+            train(folder, pair, mixed)
+        else:
+            made = mixture_engine.engine(mixed, pair.engine_dtype or pair.dtype, fault)
+            serve_mixture(folder, pair, made)
+        return
     if pair.lines:
         original = later.trainer(pair.dtype)
         if run == TRAINER:

@@ -12,8 +12,22 @@ import torch
 
 import builder
 from builder.reasons import BeginsAtToken, TokensAligned
-from evaluation.rollout import later
-from evaluation.rollout.pairs import BF16, PAIRS, PROMPTS, RolloutPair
+from evaluation.rollout import later, mixture, mixture_engine
+from evaluation.rollout.pairs import (
+    BF16,
+    CHUNKED,
+    IN_ORDER,
+    IN_TWO_BATCHES,
+    OTHER_ORDER,
+    PAIRS,
+    PROMPTS,
+    RolloutPair,
+)
+
+
+def _of_mixture(*faults: str) -> dict[str, tuple[str, str]]:
+    return {fault: mixture_engine.FAULTS[fault] for fault in faults}
+
 
 LATER = (
     RolloutPair(
@@ -24,12 +38,46 @@ LATER = (
         "generate-rows", "packed", (), lines=(3, 2, 1), task="statistics", faults=later.FAULTS
     ),
 )
+MIXTURES = (
+    RolloutPair(
+        "mixture-bf16-engine",
+        "right",
+        CHUNKED,
+        of_mixture=True,
+        engine_dtype=BF16,
+        faults=_of_mixture("window left out", "routed scale forgotten"),
+    ),
+    RolloutPair(
+        "mixture-drafts",
+        "packed",
+        IN_ORDER,
+        of_mixture=True,
+        drafts={(1, 0): (7, 31), (1, 2): (11,), (2, 3): (44, 45)},
+        faults=_of_mixture("draft kept", "shared expert forgotten"),
+    ),
+    RolloutPair(
+        "mixture-other-order",
+        "left",
+        OTHER_ORDER,
+        BF16,
+        of_mixture=True,
+        faults=_of_mixture("routing not replayed", "shares by softmax"),
+    ),
+    RolloutPair(
+        "mixture-rows",
+        "sequence first",
+        IN_TWO_BATCHES,
+        of_mixture=True,
+        task="statistics",
+        faults=_of_mixture("query not normed", "key turned before its norm"),
+    ),
+)
 Token = tuple[int, int]  # request and position
 
 
 def every_pair() -> tuple[RolloutPair, ...]:
     """All pairs of the suite."""
-    return (*PAIRS, *LATER)
+    return (*PAIRS, *LATER, *MIXTURES)
 
 
 @dataclass(frozen=True)
@@ -87,7 +135,7 @@ def _first_token(pair: RolloutPair, which: str) -> Token:
             "padded": (short, 0),
             "decoded": (first, PROMPTS[first]),
         }[which]
-    for shares in pair.passes:
+    for number, shares in enumerate(pair.passes):
         decodes = all(stop - start == 1 and start > 0 for _, start, stop in shares)
         for request, start, stop in shares:
             if which == "first":
@@ -95,6 +143,10 @@ def _first_token(pair: RolloutPair, which: str) -> Token:
             if which == "second" and stop > max(start, 1):
                 return request, max(start, 1)
             if which == "decoded" and decodes:
+                return request, start
+            if which == "window" and stop > mixture.WINDOW:
+                return request, max(start, mixture.WINDOW)
+            if which == "redone" and (number - 1, request) in pair.drafts:
                 return request, start
     raise ValueError(f"{pair.name} has no token that is {which}")
 

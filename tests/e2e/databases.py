@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import builder
 from builder.work.options import BuildOptions
+from evaluation.rollout.pairs import PAIRS
+from evaluation.rollout.suite import answers
 from tests.builder.results.test_shared_weights import program
 from tests.builder.run.units.runs import layout
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -49,7 +52,18 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build(logdir / "ported", ported, bench)
     programs = [program(logdir / "programs" / "dumps" / name, name) for name in ("a", "b")]
     build(logdir / "programs", *programs, BuildOptions(workers=1))
+    build_tokens(logdir / "tokens")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
+
+
+def build_tokens(folder: Path) -> None:
+    """A trainer beside an engine that writes to a wrong place of its cache once it decodes."""
+    pair = next(each for each in PAIRS if each.name == "packed-chunked")
+    with tempfile.TemporaryDirectory() as made:
+        list(answers(pair, ("cache overwritten",), Path(made)))
+        folder.mkdir(parents=True)
+        (result,) = Path(made).rglob("*.vis.db")
+        shutil.move(result, folder / f"{folder.name}.vis.db")
 
 
 def repeat_steps(dumps: Path, folder: Path, count: int) -> None:

@@ -6,34 +6,36 @@ an edge pair by size: a port may keep them in another shape, or in another order
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import prod
 
-import msgspec
 import numpy as np
 
-from builder.dump.sketch_numbers import projected_norms, sketches_of
 from builder.dump.stack_frames import model_frame
-from builder.dump.values import Record
 from builder.match.implementations.met_values import MetValues
+from builder.match.implementations.module_tensors import (
+    Calls,
+    FirstTensors,
+    edge_values,
+    size_of,
+    tensors_of,
+)
 from builder.match.implementations.modules import pair_modules, unpaired_in
+from builder.match.implementations.moved_elements import made_alike
 from builder.match.implementations.parameters import (
     Parameter,
     call_path,
     has_modules,
-    numbers_of,
     parameters_of,
 )
-from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights
+from builder.match.implementations.uniform_weights import pair_constants
+from builder.match.implementations.weight_pairs import Side, WeightPair, pair_weights, rest_of
 from builder.match.nodes import Matching, MatchRules
 from builder.match.shared_calls import ENOUGH_SHARED
 from builder.match.tree import Tree, TreeNode
-from builder.match.value_pairing import SURPLUS, ValuePairs
+from builder.match.value_pairing import ValuePairs
 from builder.reasons import TwoImplementations
-from msprobe_core.format import is_integer_dtype
 
 # Of the run with fewer weights as many must be found in the other for the two to be one model. One
 # number throughout, as of norms that were folded into the next weight, is found in any model.
@@ -41,14 +43,6 @@ _FOUND = 0.5
 # Distinct values that calls put out. What reads a weight that is found is one; two more are none
 # that another model comes by.
 _ENOUGH_MET = 3
-# Numbers that are the same to 1e-5 leave elements that far apart, by the norm, where none moved;
-# moved at random they are √2 apart. Between them the value is free.
-_MOVED = 0.1
-# What is left of a value whose elements stand in another order: its statistics.
-_UNSEEN: dict[str, None] = {"sketch": None, "md5": None, "data_name": None}
-
-
-_Calls = dict[str, list[TreeNode]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ class Found:
 
     weights: list[WeightPair]
     paths: dict[str, str]
-    calls: tuple[_Calls, _Calls]
+    calls: tuple[Calls, Calls]
     recorded: int
 
 
@@ -132,7 +126,12 @@ def corresponding(
         {path: put_out(nodes[0], tree) for path, nodes in found.items()}
         for found, tree in zip(calls, trees)
     ]
-    alike = partial(_edges_alike, trees, calls)
+    edges = FirstTensors(trees, calls)
+    alike = edges.alike
+    telling = pair_modules(pairs, *ran, alike=alike)
+    pairs += pair_constants(
+        telling, rest_of(ours, pairs, 0), rest_of(theirs, pairs, 1), edges.apart
+    )
     paths = pair_modules(pairs, *ran, alike=alike)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran, alike=alike).items() if k not in paths}
@@ -150,20 +149,6 @@ def _modules_by_hand(trees: tuple[Tree, Tree], rules: MatchRules) -> Iterator[tu
             continue
         if ours.entry is not None and theirs.entry is not None:
             yield ours.entry.path, theirs.entry.path
-
-
-def _edges_alike(
-    trees: tuple[Tree, Tree], calls: tuple[_Calls, _Calls], path: str, other: str
-) -> int:
-    """How many are alike of the first tensor that modules read and the first that they put out."""
-    ours, theirs = (
-        _tensors(nodes[name][0], tree) for nodes, name, tree in zip(calls, (path, other), trees)
-    )
-    return sum(
-        _are_alike(ours[role][0], theirs[role][0], trees)
-        for role in ("input", "output")
-        if ours.get(role) and theirs.get(role)
-    )
 
 
 def _tell_apart(side: Side) -> bool:
@@ -269,9 +254,9 @@ def _differing(
     return [WeightPair((p,), (b,), "differs") for p, b in unpaired_in(paths, left, right)]
 
 
-def _modules(tree: Tree) -> _Calls:
+def _modules(tree: Tree) -> Calls:
     """The forward calls of each module by its path, in their order; without any, of each call."""
-    found: _Calls = defaultdict(list)
+    found: Calls = defaultdict(list)
     if not has_modules(tree):
         calls = [n for n in tree.in_order if n.kind == "api" and n.direction == "forward"]
         return {call_path(node): [node] for node in calls}
@@ -283,12 +268,12 @@ def _modules(tree: Tree) -> _Calls:
 
 def _put_out(node: TreeNode, tree: Tree) -> int:
     """How many elements the first output of a module has."""
-    outputs = _tensors(node, tree).get("output", ())
-    return _size(tree.dump.values.records[outputs[0]]) if outputs else 0
+    outputs = tensors_of(node, tree).get("output", ())
+    return size_of(tree.dump.values.records[outputs[0]]) if outputs else 0
 
 
 def _in_turn(
-    ours: _Calls, theirs: _Calls, paths: Mapping[str, str]
+    ours: Calls, theirs: Calls, paths: Mapping[str, str]
 ) -> Iterator[tuple[TreeNode, TreeNode]]:
     """The calls of modules that correspond, in their order."""
     for path, other in paths.items():
@@ -303,11 +288,11 @@ def _outside_in_turn(trees: tuple[Tree, Tree]) -> Iterator[tuple[TreeNode, TreeN
             yield from zip(calls, theirs[name])
 
 
-def _outside(tree: Tree) -> _Calls:
+def _outside(tree: Tree) -> Calls:
     """The calls outside all modules, by name: the loss. Where calls alone are recorded: those that
     put out one number, as a loss does.
     """
-    found: _Calls = defaultdict(list)
+    found: Calls = defaultdict(list)
     is_among_modules = has_modules(tree)
     for node in tree.root.children:
         if not node.call or node.direction != "forward":
@@ -337,7 +322,7 @@ def _matched(
         (node.exec_order, p, b)
         for node in problem.in_order
         if (partner := matching.partner.get(node)) is not None
-        for p, b in _edge(node, partner, (problem, benchmark), weights)
+        for p, b in edge_values(node, partner, (problem, benchmark), weights)
     ]
     matching.moved = made_alike(problem, benchmark, rows)
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -349,133 +334,3 @@ def copied(tree: Tree) -> Tree:
     """The tree over a dump whose values may be given another shape."""
     values = replace(tree.dump.values, records=list(tree.dump.values.records))
     return replace(tree, dump=replace(tree.dump, values=values))
-
-
-def _edge(
-    ours: TreeNode, theirs: TreeNode, trees: tuple[Tree, Tree], weights: Mapping[int, int]
-) -> Iterator[tuple[int, int]]:
-    """The values of two nodes that are one tensor; tensors that one of them has alone are single.
-
-    What else a module is given is another signature, and no difference.
-    """
-    left, right = _tensors(ours, trees[0]), _tensors(theirs, trees[1])
-    own = set(right.pop("parameters", ()))
-    for index in left.pop("parameters", ()):
-        other = weights.get(index, SURPLUS)
-        yield index, other if other in own else SURPLUS
-    for role in sorted(left.keys() | right.keys()):
-        waiting: dict[tuple[int, bool], deque[int]] = defaultdict(deque)
-        for index in right.get(role, ()):
-            waiting[_form(index, trees[1])].append(index)
-        for place, index in enumerate(left.get(role, ())):
-            fitting = waiting[_form(index, trees[0])]
-            if fitting and (role != "input" or not place or _are_alike(index, fitting[0], trees)):
-                yield index, fitting.popleft()
-            else:
-                yield index, SURPLUS
-        yield from ((SURPLUS, index) for rest in waiting.values() for index in rest)
-
-
-def _are_alike(ours: int, theirs: int, trees: tuple[Tree, Tree]) -> bool:
-    """Whether what a module is given besides its first tensor is the same thing.
-
-    A mask, angles or places that either program makes for itself are another signature. What has
-    no end, as the numbers of a mask, is the same where all that is known of it is.
-    """
-    records = [tree.dump.values.records[index] for index, tree in zip((ours, theirs), trees)]
-    one, other = map(numbers_of, records)
-    if one is not None and other is not None:
-        return one.are_like(other)
-    if all(is_integer_dtype(record.dtype or "") for record in records):
-        return True
-    left, right = ([r.Max, r.Min, r.Mean, r.Norm] for r in records)
-    return left == right
-
-
-def _tensors(node: TreeNode, tree: Tree) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    values = tree.dump.values
-    for index in range(*node.values):
-        if values.records[index].dtype is not None:
-            found[values.keys[index].partition(".")[0]].append(index)
-    return found
-
-
-def _form(index: int, tree: Tree) -> tuple[int, bool]:
-    """What two values that are one tensor have in common: its size, and the kind of numbers."""
-    record = tree.dump.values.records[index]
-    return _size(record), is_integer_dtype(record.dtype or "")
-
-
-def _size(record: Record) -> int:
-    return prod(record.shape or ())
-
-
-def made_alike(
-    problem: Tree, benchmark: Tree, rows: Sequence[tuple[int, int, int]]
-) -> frozenset[int]:
-    """Give the problem's values the shapes of their partners; tells those in another order.
-
-    A sketch sees the order of elements. Where it is quite another one, and the numbers that do not
-    depend on it are the same, elements have moved and none has changed. A module whose weight's
-    elements moved puts out what moved with them.
-    """
-    sides = problem.dump.values.records, benchmark.dump.values.records
-    keys = problem.dump.values.keys
-    paired = [row for row in rows if SURPLUS not in row]
-    weights = [row for row in paired if keys[row[1]].startswith("parameters.")]
-    others = [row for row in paired if not keys[row[1]].startswith("parameters.")]
-    moved = dict.fromkeys(_moved(weights, sides, frozenset()))
-    owners = {node for node, p, _ in weights if p in moved}
-    backward = problem.in_order
-    owners |= {b.exec_order for at in owners if (b := backward[at].backward) is not None}
-    return frozenset([*moved, *_moved(others, sides, owners)])
-
-
-def _moved(
-    rows: Sequence[tuple[int, int, int]],
-    sides: tuple[list[Record], list[Record]],
-    owners: Set[int],
-) -> Iterator[int]:
-    """The problem's values whose elements moved; `owners` are nodes whose weights did.
-
-    Not those whose axes stand in another order, which is how a program lays them out.
-    """
-    ours, theirs = sides
-    pairs = [(p, b) for _, p, b in rows]
-    apart = _apart_by_sketches([ours[p] for p, _ in pairs], [theirs[b] for _, b in pairs])
-    for (node, p, b), share in zip(rows, apart):
-        one, other = ours[p], theirs[b]
-        has_turned = _axes_turned(one.shape or (), other.shape or ())
-        may_move = node in owners or has_turned or one.shape != other.shape
-        if share > _MOVED and _are_of_the_same(one, other, may_move=may_move):
-            ours[p] = msgspec.structs.replace(one, shape=other.shape, **_UNSEEN)
-            theirs[b] = msgspec.structs.replace(other, **_UNSEEN)
-            if not has_turned:
-                yield p
-        elif one.shape != other.shape:
-            ours[p] = msgspec.structs.replace(one, shape=other.shape, md5=None)
-
-
-def _axes_turned(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two shapes have the same axes in another order, as [tokens, batch, width] has."""
-    ours, theirs = ([size for size in shape if size != 1] for shape in (one, other))
-    return ours != theirs and sorted(ours) == sorted(theirs)
-
-
-def _apart_by_sketches(ours: list[Record], theirs: list[Record]) -> list[float]:
-    """How far apart values are in relation to their norm, by their sketches; 0 without any."""
-    left, right = sketches_of(ours), sketches_of(theirs)
-    if left is None or right is None:
-        return [0.0] * len(ours)
-    distance, norm = map(projected_norms, (left - right, right))
-    with np.errstate(all="ignore"):
-        return list(np.nan_to_num(distance / norm, nan=0.0, posinf=0.0).tolist())
-
-
-def _are_of_the_same(one: Record, other: Record, *, may_move: bool) -> bool:
-    """Whether elements may have moved; where something else says that, numbers say less."""
-    ours, theirs = numbers_of(one), numbers_of(other)
-    if ours is None or theirs is None:
-        return False
-    return ours.are_like(theirs) if may_move else ours.agree(theirs)

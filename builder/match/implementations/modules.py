@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from builder.match.implementations.parameters import Parameter
 from builder.match.implementations.weight_pairs import WeightPair
@@ -44,7 +44,7 @@ def pair_modules(
             if fitting:
                 if path in owners:
                     fitting.reverse()
-                partner = max(fitting, key=lambda other: votes[_layer(path), _layer(other)])
+                partner = max(fitting, key=lambda other: votes[layer_of(path), layer_of(other)])
                 waiting.remove(partner)
                 found[path] = partner
     return found
@@ -63,12 +63,12 @@ def _votes(
         if len(chain) > 1 or len(others) > 1:
             for path in chain:
                 for other in others:
-                    votes[_layer(path), _layer(other)] += alike(path, other)
+                    votes[layer_of(path), layer_of(other)] += alike(path, other)
     return votes
 
 
-def _layer(path: str) -> str:
-    """A path without the numbers of its layers."""
+def layer_of(path: str) -> str:
+    """The path of a module or weight without the numbers of its layers."""
     return re.sub(r"\d+", "#", path)
 
 
@@ -111,14 +111,24 @@ def unpaired_in(
 ) -> Iterator[tuple[Parameter, Parameter]]:
     """Weights of one size that no value pairs, in the order of their calls inside one pair."""
     waiting: dict[tuple[str, int], list[Parameter]] = defaultdict(list)
-    partners = set(paths.values())
+    partners = frozenset(paths.values())
     for parameter in theirs:
-        above = next((p for p in _above(parameter.module) if p in partners), "")
+        above = partner_above(parameter.module, partners)
         waiting[above, parameter.numbers.size].append(parameter)
     asking: dict[tuple[str, int], list[Parameter]] = defaultdict(list)
     for parameter in ours:
-        above = next((paths[p] for p in _above(parameter.module) if p in paths), "")
+        above = partner_of_above(parameter.module, paths)
         asking[above, parameter.numbers.size].append(parameter)
     for key, several in asking.items():
         if len(several) == len(waiting.get(key, ())):
             yield from zip(several, waiting[key])
+
+
+def partner_above(path: str, partners: Set[str]) -> str:
+    """Of the benchmark: a path or the nearest above it that is a partner; empty where none is."""
+    return next((each for each in _above(path) if each in partners), "")
+
+
+def partner_of_above(path: str, paths: Mapping[str, str]) -> str:
+    """Of the problem: the partner of a path or of the nearest above it that has one, or empty."""
+    return next((paths[each] for each in _above(path) if each in paths), "")

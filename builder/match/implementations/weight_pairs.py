@@ -52,20 +52,29 @@ def pair_weights(
 ) -> list[WeightPair]:
     """Those that a person paired, and of the others the pairs that the numbers show.
 
-    First of whole weights, then of several that make up one. Raises MappingError where weights
-    paired by hand are not of one size.
+    First of whole weights, then of several that make up one. Weights that are one number throughout
+    are in none, but those of a person. Raises MappingError where weights paired by hand are not of
+    one size.
     """
     pairs = list(_by_hand(problem, benchmark, told))
-    left, right = _rest(problem, pairs, 0), _rest(benchmark, pairs, 1)
-    pairs += _whole(left.parameters, right.parameters)
-    left, right = _rest(problem, pairs, 0), _rest(benchmark, pairs, 1)
-    pairs += [WeightPair((fused,), parts, "joined") for fused, parts in _joined(left, right)]
-    left, right = _rest(problem, pairs, 0), _rest(benchmark, pairs, 1)
-    pairs += [WeightPair(parts, (fused,), "split") for fused, parts in _joined(right, left)]
-    return pairs
+    left, right = (_telling(rest_of(side, pairs, n)) for n, side in enumerate((problem, benchmark)))
+    whole = list(_whole(left.parameters, right.parameters))
+    return [*pairs, *whole, *joined_pairs(rest_of(left, whole, 0), rest_of(right, whole, 1))]
 
 
-def _rest(side: Side, pairs: Sequence[WeightPair], number: int) -> Side:
+def joined_pairs(problem: Side, benchmark: Side) -> list[WeightPair]:
+    """Weights of either side that several of the other make up."""
+    pairs = [WeightPair((fused,), parts, "joined") for fused, parts in _joined(problem, benchmark)]
+    left, right = rest_of(problem, pairs, 0), rest_of(benchmark, pairs, 1)
+    return [*pairs, *(WeightPair(p, (fused,), "split") for fused, p in _joined(right, left))]
+
+
+def _telling(side: Side) -> Side:
+    """Weights whose numbers tell which they are."""
+    return Side([each for each in side.parameters if not each.is_constant], side.records)
+
+
+def rest_of(side: Side, pairs: Sequence[WeightPair], number: int) -> Side:
     """The problem's (0) or the benchmark's (1) weights that are in no pair."""
     taken = {id(each) for pair in pairs for each in (pair.problem, pair.benchmark)[number]}
     return Side([each for each in side.parameters if id(each) not in taken], side.records)
@@ -101,14 +110,14 @@ def _told_relation(ours: Side, theirs: Side, told: MappedWeights) -> Relation:
         return "split"
     if len(theirs.parameters) > 1:
         return "joined"
-    return _pair(ours.parameters[0], theirs.parameters[0]).relation
+    return whole_pair(ours.parameters[0], theirs.parameters[0]).relation
 
 
 # --- whole weights --------------------------------------------------------------------------------
 
 
 def _whole(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[WeightPair]:
-    """Equal weights, such as norms that are all ones, pair in the order of their calls."""
+    """Equal weights, such as those of layers that were copied, pair in the order of their calls."""
     exact: dict[Numbers, deque[Parameter]] = defaultdict(deque)
     for parameter in theirs:
         exact[parameter.numbers].append(parameter)
@@ -116,7 +125,7 @@ def _whole(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[W
     for parameter in ours:
         waiting = exact.get(parameter.numbers)
         if waiting:
-            yield _pair(parameter, waiting.popleft())
+            yield whole_pair(parameter, waiting.popleft())
         else:
             rest.append(parameter)
     yield from _near(rest, [each for waiting in exact.values() for each in waiting])
@@ -132,7 +141,7 @@ def _near(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[We
         bucket = buckets.get(parameter.numbers.size, [])
         found = _nearest(parameter.numbers, bucket)
         if found is not None:
-            yield _pair(parameter, bucket.pop(found)[2])
+            yield whole_pair(parameter, bucket.pop(found)[2])
 
 
 def _nearest(numbers: Numbers, bucket: list[tuple[float, int, Parameter]]) -> int | None:
@@ -147,7 +156,8 @@ def _nearest(numbers: Numbers, bucket: list[tuple[float, int, Parameter]]) -> in
     )
 
 
-def _pair(ours: Parameter, theirs: Parameter) -> WeightPair:
+def whole_pair(ours: Parameter, theirs: Parameter) -> WeightPair:
+    """Two weights that are one tensor, in one shape or two."""
     relation: Relation = "same" if ours.shape == theirs.shape else "reshaped"
     return WeightPair((ours,), (theirs,), relation)
 
@@ -164,16 +174,27 @@ def _joined(fused: Side, parts: Side) -> Iterator[tuple[Parameter, tuple[Paramet
         known = ((joined_numbers(several, parts.records), several) for several in listed)
         bucket = [_Group(numbers, several) for numbers, several in known if numbers is not None]
         buckets[size] = sorted(bucket, key=lambda each: each.numbers.norm)
-    for weight in fused.parameters:
-        bucket = buckets.get(weight.numbers.size, [])
-        middle = bisect_left(bucket, weight.numbers.norm, key=lambda each: each.numbers.norm)
-        for group in bucket[max(0, middle - _WINDOW) : middle + _WINDOW]:
-            several = group.parameters
-            is_free = not any(id(each) in taken for each in several)
-            if is_free and weight.numbers.agree(group.numbers):
-                taken.update(map(id, several))
-                yield weight, several
-                break
+    # The nearest first: in two formats, experts of another layer agree as well.
+    candidates = sorted(
+        (
+            (weight.numbers.apart(group.numbers), order, weight, group.parameters)
+            for order, weight in enumerate(fused.parameters)
+            for group in _around(weight.numbers, buckets.get(weight.numbers.size, []))
+        ),
+        key=lambda each: each[:2],
+    )
+    for _, _, weight, several in candidates:
+        if taken.isdisjoint(map(id, (weight, *several))):
+            taken.update(map(id, (weight, *several)))
+            yield weight, several
+
+
+def _around(numbers: Numbers, bucket: Sequence[_Group]) -> Iterator[_Group]:
+    """Those of like norm that agree."""
+    middle = bisect_left(bucket, numbers.norm, key=lambda each: each.numbers.norm)
+    for group in bucket[max(0, middle - _WINDOW) : middle + _WINDOW]:
+        if numbers.agree(group.numbers):
+            yield group
 
 
 @dataclass(frozen=True, slots=True)

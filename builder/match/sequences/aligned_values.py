@@ -79,7 +79,7 @@ def _aligned(run: RunOfTokens, path: str, key: str) -> AlignedValue | None:
         if record is None or record.dtype is None:
             return None
         ends = run.ends[number] if run.ends else ()
-        told = _rows_of(record, each, ends)
+        told = _rows_of(record, each, ends, path)
         if told is None:
             return None
         table, places, own = told
@@ -99,18 +99,16 @@ def _aligned(run: RunOfTokens, path: str, key: str) -> AlignedValue | None:
 
 
 def _rows_of(
-    record: Record, each: Pass, ends: Sequence[int]
+    record: Record, each: Pass, ends: Sequence[int], path: str
 ) -> tuple[Floats, Integers, int] | None:
     """The numbers of the rows of a value, the place of each token among them (-1: none), width."""
     shape, count = record.shape or (), each.rows
     leading = _leading(shape, count)
     if leading is not None:
-        places = np.arange(count)
-        if has_sequence_first(shape, each.batch):
+        places, rows = np.arange(count), count
+        if has_sequence_first(shape, each, path):
             batch, length = each.batch[-2:]
-            at = np.arange(count)
-            places = (at % length) * batch + at // length
-        rows = count
+            places = (places % length) * batch + places // length
     elif ends and (leading := _leading(shape, len(ends))) is not None:
         places = np.full(count, -1)
         places[list(ends)] = np.arange(len(ends))
@@ -131,11 +129,28 @@ def _leading(shape: tuple[int, ...], count: int) -> int | None:
     return None
 
 
-def has_sequence_first(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
-    """Whether a value has the sequence in front of the batch."""
-    if len(batch) < 2 or len(shape) < 3 or 1 in batch[-2:]:
+def has_sequence_first(shape: tuple[int, ...], each: Pass, path: str) -> bool:
+    """Whether a value of a module has the sequence in front of the batch.
+
+    Where all tokens are in one dimension, as before experts, what the module or the nearest around
+    it has in two dimensions tells how they were laid out.
+    """
+    if len(each.batch) < 2 or 1 in each.batch[-2:]:
         return False
-    return shape[:2] == batch[-2:][::-1] and shape[:2] != batch[-2:]
+    while path and _leading(shape, each.rows) == 1:
+        shapes = _shapes(each, path)
+        shape = next((s for s in shapes if (_leading(s, each.rows) or 0) > 1), shape)
+        path = path.rpartition(".")[0]
+    turned = each.batch[-2:][::-1]
+    return len(shape) > 2 and shape[:2] == turned != each.batch[-2:]
+
+
+def _shapes(each: Pass, path: str) -> Iterator[tuple[int, ...]]:
+    """The shapes of what a module reads and puts out."""
+    node, values = each.calls.get(path), each.tree.dump.values
+    for index in range(*node.values) if node is not None else ():
+        if values.keys[index].startswith(("input", "output")):
+            yield values.records[index].shape or ()
 
 
 # --- two values as one ----------------------------------------------------------------------------

@@ -20,9 +20,9 @@ from builder.match.implementations.matching import (
     Found,
     copied,
     corresponding,
-    made_alike,
     whole_weights,
 )
+from builder.match.implementations.moved_elements import made_alike
 from builder.match.nodes import Matching, MatchRules
 from builder.match.sequences.aligned_values import (
     AlignedValue,

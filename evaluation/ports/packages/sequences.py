@@ -127,8 +127,9 @@ WHISPER = port_of(
     {
         "no mask": Fault("decoder.blocks.1.attn", replace_forward(_no_causal_mask)),
         "encoder's activation": Fault(
-            "encoder.blocks.1.mlp.1 or encoder.blocks.1.mlp",
+            "encoder.blocks.1.mlp",
             lambda mlp: mlp.__setitem__(1, nn.ReLU()),
+            "encoder.blocks.1.mlp.1 or encoder.blocks.1.mlp",
         ),
         "cross weight scaled": Fault(
             "decoder.blocks.0.cross_attn.value", scale_parameter("weight", 1.1)

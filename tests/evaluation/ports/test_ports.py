@@ -10,7 +10,16 @@ import pytest
 import builder
 from builder.reasons import TwoImplementations
 from builder.work.options import BuildOptions
-from evaluation.ports import decoder, experts, gpt, layouts, vision
+from evaluation.ports import (
+    decoder,
+    encoder_decoder,
+    experts,
+    gpt,
+    grouped_heads,
+    layouts,
+    untrained,
+    vision,
+)
 from evaluation.ports.port import Port
 from evaluation.ports.run import ORIGINAL, SOUND
 from evaluation.ports.suite import Answer, answers
@@ -21,6 +30,9 @@ SAMPLES = [
     (vision.PORT, "float32", ("scale forgotten", "mean pooled")),
     (experts.PORT, "bfloat16", ("gate and up swapped", "expert missing")),
     (layouts.PORT, "bfloat16", ("no mask", "another activation", "factor forgotten")),
+    (grouped_heads.PORT, "bfloat16", ("groups in turn", "all of the head turned")),
+    (encoder_decoder.PORT, "bfloat16", ("another activation", "cross attention scaled")),
+    (untrained.PORT, "float32", ("another activation", "key not normed")),
 ]
 
 

@@ -13,13 +13,18 @@ from builder.results.database import ResultDatabase
 from builder.results.token_lines import node_tokens
 from builder.work.options import BuildOptions
 from evaluation.rollout.engine import Share
-from evaluation.rollout.pairs import FEED_FORWARD, PAIRS, WHOLE
-from evaluation.rollout.suite import Answer, answers
+from evaluation.rollout.pairs import FEED_FORWARD, WHOLE
+from evaluation.rollout.suite import Answer, answers, every_pair
 
-BY_NAME = {pair.name: pair for pair in PAIRS}
+BY_NAME = {pair.name: pair for pair in every_pair()}
 SAMPLES = [
-    ("right-other-order", ("another activation", "cache overwritten")),
+    (
+        "right-other-order",
+        ("another activation", "cache overwritten", "scale forgotten", "epsilon"),
+    ),
     ("packed-chunked", ("epsilon", "superfluous rotation")),
+    ("mixture-bf16-engine", ("window left out", "routed scale forgotten")),
+    ("mixture-rows", ("query not normed", "key turned before its norm")),
 ]
 
 

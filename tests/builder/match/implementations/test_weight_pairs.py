@@ -58,8 +58,9 @@ def test_equal_and_transposed_weights_pair_whatever_they_are_called() -> None:
 
 
 def test_equal_weights_pair_in_the_order_of_their_calls() -> None:
-    ones = np.ones(8)
-    ours, theirs = side(n1__w=ones, n2__w=ones, n3__w=ones), side(m1__w=ones, m2__w=ones)
+    copied = drawn(8)
+    ours = side(n1__w=copied, n2__w=copied, n3__w=copied)
+    theirs = side(m1__w=copied, m2__w=copied)
     assert named(pair_weights(ours, theirs)) == [
         ("same", ("n1.w",), ("m1.w",)),
         ("same", ("n2.w",), ("m2.w",)),
@@ -90,6 +91,21 @@ def test_stacked_experts_are_joined_of_a_list_of_modules(experts: int) -> None:
     ]
     only = {path: array for path, array in listed.items() if "gate" in path}
     assert len(pair_weights(side(m__w=np.stack(gate)), side(**only))) == 1
+
+
+def test_a_stack_in_another_format_takes_the_experts_of_its_layer() -> None:
+    layers = [[RANDOM.uniform(-0.1, 0.1, (8, 16)) for _ in range(3)] for _ in range(4)]
+    listed = {
+        f"h__{at}__experts__{n}__w": weight
+        for at, experts in enumerate(layers)
+        for n, weight in enumerate(experts)
+    }
+    stacks = {
+        f"h__{at}__w": np.stack(experts) * (1 + RANDOM.uniform(-1, 1, (3, 8, 16)) * 2.0**-9)
+        for at, experts in reversed(list(enumerate(layers)))
+    }
+    found = named(pair_weights(side("torch.bfloat16", **stacks), side(**listed)))
+    assert {p: b[0] for _, (p,), b in found} == {f"h.{n}.w": f"h.{n}.experts.0.w" for n in range(4)}
 
 
 def test_a_scaled_or_partly_zeroed_weight_has_no_pair() -> None:
