@@ -39,7 +39,8 @@ class Limits:
 
     `rise` and `leap`: octaves above what is expected, for four steps and for one. `settled`:
     octaves in one step above noise that has settled. `staying`: log2 of usual moves of what stays
-    moved; `with_update` of a gradient's and its update's together.
+    moved; `with_update` of a gradient's and its update's together. `jump`: log2 of octaves that
+    weights and updates have to move apart by in one step besides, whatever their rule.
     """
 
     rise: Floats
@@ -47,6 +48,7 @@ class Limits:
     settled: Floats
     staying: Floats
     with_update: Floats
+    jump: Floats
 
     @classmethod
     def of(cls, keys: Sequence[Key]) -> Limits:
@@ -59,4 +61,5 @@ class Limits:
             np.where(np.isin(kinds, sorted(_BOUNDED)), _SETTLED, np.inf),
             np.asarray([_STAYING.get(kind, np.inf) for kind, _ in keys]),
             np.where(kinds == "grad", _WITH_UPDATE, np.inf),
+            np.full(len(keys), -np.inf),
         )

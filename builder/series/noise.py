@@ -37,8 +37,8 @@ _ENOUGH = 64
 """Steps fewer than which say nothing of a family: as many as a band is made of."""
 _LEAST_TAIL = 8
 """The largest excesses that a tail is made of, at least; else the root of how many there are."""
-_LEAST = 1.0
-"""Octaves: norms that differ by one last bit, and then by two, are as much farther apart."""
+_LEAST = 2.0
+"""Octaves: what differs may round in four times as many places as the twin does."""
 _RULES = tuple(each.name for each in fields(Limits))
 
 
@@ -64,7 +64,7 @@ class Tail:
     def limit(self, times: float, families: int) -> float:
         """What noise of `times` as many steps stays below in all of so many families."""
         more = math.log(max(times, 1.0)) + math.log(families / _CHANCE)
-        return max(_LEAST, self.largest + self.scale * more)
+        return self.largest + self.scale * more
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,10 @@ class Noise:
             tails, limits = self.tails.get(rule, {}), getattr(fixed, rule).copy()
             for at, key in enumerate(keys):
                 tail = tails.get(family_of(key)) or tails.get(key[0])
-                if tail is not None and np.isfinite(limits[at]):
-                    limits[at] = tail.limit(times, families)
+                if tail is None or limits[at] == np.inf:
+                    continue
+                limit = tail.limit(times, families)
+                limits[at] = limit if rule == "jump" else max(_LEAST, limit)
             found[rule] = limits
         return Limits(**found)
 

@@ -179,10 +179,13 @@ def _phases(
     keys: Sequence[Key], context: Context, end: int
 ) -> Iterator[tuple[Rules, tuple[int, int]]]:
     """The rules and the steps that they hold for: a twin has taught of whole windows alone."""
-    taught = SETTLE if context.limits is None else min(WINDOW, end)
-    if taught > SETTLE:
-        yield Rules.of(keys, context.few), (SETTLE, taught)
-    yield Rules.of(keys, context.few, context.limits), (taught, end)
+    taught = context.limits
+    if taught is None:
+        yield Rules.of(keys, context.few), (SETTLE, end)
+        return
+    early = replace(Limits.of(keys), jump=taught.jump)
+    yield Rules.of(keys, context.few, early), (SETTLE, min(WINDOW, end))
+    yield Rules.of(keys, context.few, taught), (WINDOW, end)
 
 
 def _judged(

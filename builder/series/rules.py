@@ -28,6 +28,7 @@ were the same for a while and then differ in the last of them have not moved."""
 _SETTLED = -4.0
 """Noise of 2^-4 octaves (4 %) grows no more: two such trainings are as unlike as they become."""
 _NEVER = -1000.0
+_UPDATED = frozenset({"param", "ratio"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,18 @@ class Excess:
     settled: Floats
     staying: Floats
     with_update: Floats
+    jump: Floats
+    """log2 of the octaves by which what an update makes has moved apart in one step: where updates
+    are all of one size, as by their signs, rounding decides for a single element which way it goes.
+    """
 
     def beyond(self, limits: Limits) -> Mask:
-        """Where any is larger than its limit."""
+        """Where any is larger than its limit, and the jump of what an update makes too."""
         found: Mask = (self.rise > limits.rise) | (self.leap > limits.leap)
         found |= (self.settled > limits.settled) | (self.staying > limits.staying)
-        return found | (self.with_update > limits.with_update)
+        found |= self.with_update > limits.with_update
+        found &= (limits.jump == -np.inf) | (self.jump > limits.jump)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,9 @@ class Rules:
     few: NDArray[np.intp]
     """Those that pass through zero."""
 
+    updated: NDArray[np.intp]
+    """Those that an update makes: weights, and its own size."""
+
     @classmethod
     def of(
         cls, keys: Sequence[Key], few: NDArray[np.intp] | None = None, limits: Limits | None = None
@@ -84,6 +94,7 @@ class Rules:
             limits or Limits.of(keys),
             weights if len(weights) else np.arange(len(keys)),
             np.zeros(0, np.intp) if few is None else few,
+            np.flatnonzero([kind in _UPDATED for kind, _ in keys]),
         )
 
     def judge(self, a: Floats, b: Floats, other: Rerouted | None, kinks: Floats | None) -> Judged:
@@ -108,6 +119,7 @@ class Rules:
             np.where((usual >= _SETTLED) & ~other.unsure, y - usual - sure, -np.inf),
             moves.staying,
             moves.with_update,
+            self._jumps(delta),
         )
         free: Mask = ~(other.aside | other.kept)
         if kinks is not None:
@@ -117,6 +129,13 @@ class Rules:
         expected = np.where(shifted, limits - self.limits.rise, expected)
         delta = np.where(shifted, np.abs(other.apart), delta)
         return Judged(left | shifted, expected, delta, excess, free)
+
+    def _jumps(self, delta: Floats) -> Floats:
+        jumps = np.full_like(delta, -np.inf)
+        grown = np.diff(delta[:, self.updated], axis=0)
+        with np.errstate(all="ignore"):
+            jumps[1:, self.updated] = np.where(grown > 0, np.log2(grown), -np.inf)
+        return jumps
 
     def _before(self, above: Floats) -> Floats:
         """By how much what a step makes before each target left its band, and the weights before

@@ -95,10 +95,10 @@ def chosen(pairs: tuple[Pair, ...], held: bool) -> list[Pair]:
     return [pair for at, pair in enumerate(pairs) if (at % 3 == 2) is held]
 
 
-def is_right(pair: Pair, folder: Path, twin: int) -> tuple[bool, bool]:
+def is_right(pair: Pair, folder: Path, twin: int, begins: float) -> tuple[bool, bool]:
     """Whether what is said is due, without bands of a twin and with them."""
     training = NOISY[pair.model]
-    sound, other = folder / pair.model, folder / (pair.name + "-order" * pair.order)
+    sound, other = folder / pair.model, folder / f"{pair.name}{'-order' * pair.order}-{begins:.0e}"
     third = folder / f"{pair.model}-twin-{twin}"
     order = 5 if pair.order else None
     if not sound.exists():
@@ -111,7 +111,7 @@ def is_right(pair: Pair, folder: Path, twin: int) -> tuple[bool, bool]:
             run(training, fourth, steps=twin)
     if not other.exists():
         steps = None if pair.fault else STEPS
-        run(training, other, pair.fault, pair.place, steps=steps, noise=ONE_BIT, order=order)
+        run(training, other, pair.fault, pair.place, steps=steps, noise=begins, order=order)
     runs = TrendRun(other), TrendRun(sound)
     said = []
     noise = together([learn_noise(TrendRun(each), runs[1]) for each in (third, fourth)])
@@ -135,13 +135,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--held", action="store_true", help="those that are held back")
     parser.add_argument("--twin", type=int, default=STEPS, help="steps of the twin")
+    parser.add_argument(
+        "--noise", type=float, default=ONE_BIT, help="by how much weights begin off [2^-24]"
+    )
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = options.keep or Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         for title, pairs in (("faults", FAULTS), ("sound", SOUND)):
-            found = [is_right(pair, place, options.twin) for pair in chosen(pairs, options.held)]
+            found = [
+                is_right(pair, place, options.twin, options.noise)
+                for pair in chosen(pairs, options.held)
+            ]
             rules, taught = (sum(column) for column in zip(*found, strict=True))
             print(f"{title}: {rules} by rules, {taught} by a twin's bands, of {len(found)}")
     return 0
