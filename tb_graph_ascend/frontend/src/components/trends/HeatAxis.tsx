@@ -7,6 +7,8 @@ import { placeOf, stepTicks } from "../../graph/stepticks";
 
 /** Room that a number of seven digits takes, with some between two of them. */
 const TICK_PX = 64;
+/** As many of them take the words beside the step of a parting. */
+const PARTED_TICKS = 2;
 
 interface Props {
   steps: readonly number[];
@@ -26,7 +28,7 @@ export function HeatAxis({ steps, parted }: Props) {
   }, []);
   const at = parted === null ? null : placeOf(steps, parted);
   // What tells of the parting is read, so no number stands below it.
-  const free = stepTicks(steps, most).filter((tick) => at === null || Math.abs(tick.at - at) * most >= 1);
+  const free = stepTicks(steps, most).filter((tick) => at === null || Math.abs(tick.at - at) * most >= PARTED_TICKS);
   return (
     <div className="trend-axis" ref={axis} aria-hidden>
       {free.map(({ step, at: left }) => (
