@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch._functorch.config
 import torch._inductor.config
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from builder import Diagnosis, build, diagnose
 from builder.claim import Claim, Counted, claim
@@ -21,7 +21,9 @@ from builder.dump.reader import read_dump
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.case import Case
 from msprobe.compile_check.results import (
+    HALF,
     Apart,
+    Results,
     distance,
     results_apart,
     results_of,
@@ -118,7 +120,8 @@ def check_compilation(
     built = build(folder / "compiled", folder / "eager", folder)
     names = sorted({*plain.counts, *recorded.counts})
     vanished = list(_vanished(changed, plain, recorded, eager))
-    apart = results_apart(own.results, recorded.results, eager.results, own.modules)
+    exact = _exact(make, eager.results)
+    apart = results_apart(own.results, recorded.results, eager.results, own.modules, exact)
     parted = None
     if vanished:
         check = _Bisection(make, folder / "bisected", backend, level, fullgraph)
@@ -251,6 +254,28 @@ def _own_settings(make: MakeCase) -> Settings:
     if unequal(one, other):
         return lambda: torch._inductor.config.patch(fallback_random=True)
     return nullcontext
+
+
+def _exact(make: MakeCase, eager: Results) -> Results | None:
+    """The results of the eager model in float64; None where it has no half format, or goes on to
+    compute in one (autocast, casts of its own) or cannot be run so.
+    """
+    if not any(result.dtype in HALF for result in eager.values()):
+        return None
+    try:
+        exact = _run(lambda: _widened(make()), lambda model: model).results
+    except Exception:
+        return None
+    return None if any(result.dtype in HALF for result in exact.values()) else exact
+
+
+def _widened(case: Case) -> Case:
+    def wide(value: Any) -> Any:  # noqa: ANN401 - whatever a model takes
+        is_real = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.detach().double() if is_real else value
+
+    args, kwargs = tree_map(wide, (case.args, case.kwargs))
+    return Case(case.model.double(), args, kwargs)
 
 
 @contextmanager
