@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from msprobe.compile_check import Case
-from msprobe.compile_check.compilation import _compiling, _recorded, _run
+from msprobe.compile_check.compilation import _recorded, _run
+from msprobe.compile_check.options import Compilation
 from msprobe.compile_check.results import unequal
 
 pytestmark = [
@@ -115,7 +116,7 @@ def test_recording_makes_no_further_graph(
     def make() -> Case:
         return case(model, broken)
 
-    compiled = _compiling("aot_eager", fullgraph=False)
+    compiled = Compilation("aot_eager").compiled
     plain, recorded = _run(make, compiled), _recorded(make, tmp_path / "dump", "mix", compiled)
     assert recorded.counts == plain.counts
     assert unequal(plain.results, recorded.results) == []
@@ -127,7 +128,7 @@ def test_inductor_computes_the_same_bits_beside_a_break(broken: str, tmp_path: P
     def make() -> Case:
         return case(Pyramid, broken)
 
-    compiled = _compiling("inductor", fullgraph=False)
+    compiled = Compilation("inductor").compiled
     plain, recorded = _run(make, compiled), _recorded(make, tmp_path / "dump", "mix", compiled)
     assert recorded.counts == plain.counts
     assert unequal(plain.results, recorded.results) == []
@@ -141,7 +142,7 @@ def test_a_hook_of_somebody_else_is_asked_for_as_before(tmp_path: Path) -> None:
         made.model.get_submodule("levels.stem").register_forward_hook(lambda _m, _a, out: out * 2)
         return made
 
-    compiled = _compiling("aot_eager", fullgraph=False)
+    compiled = Compilation("aot_eager").compiled
     plain, recorded = _run(make, compiled), _recorded(make, tmp_path / "dump", "L0", compiled)
     assert plain.counts["graphs"] > _run(lambda: case(Pyramid, "first"), compiled).counts["graphs"]
     assert unequal(plain.results, recorded.results) == []
