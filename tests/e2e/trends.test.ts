@@ -64,7 +64,6 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   const cells = await page.locator(".trend-cells").boundingBox();
   const last = Number(await page.getByRole("slider").getAttribute("aria-valuemax"));
   expect(((line?.x ?? 0) - (cells?.x ?? 0)) / (cells?.width ?? 1)).toBeCloseTo(120 / (last + 1), 2);
-  if (process.env["PICTURE"]) await page.screenshot({ path: process.env["PICTURE"] });
   // The series that part with it are counted, and listed by a click; each leads to its line.
   await parting.getByRole("button", { name: trendsEn.parting.others }).click();
   const others = parting.locator(".trend-others button");
