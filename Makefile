@@ -297,6 +297,8 @@ models-zoo: venv  ## the same for eight models of transformers; installs them
 trend-cases: venv  ## sound trainings, faults in them and pairs: what trends say; SEED=… for those nobody prepared
 	$(BIN)/python -m evaluation.trend_cases --held
 	$(BIN)/python -m evaluation.trend_cases.pairs
+	$(BIN)/python -m evaluation.trend_cases.beside_noise
+	$(BIN)/python -m evaluation.trend_cases.beside_noise --held
 	$(BIN)/python -m evaluation.trend_cases.unseen --seed $(SEED)
 	$(BIN)/python -m evaluation.trend_cases.unseen --seed $(SEED) --alerts
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from builder.claim import Claim, Counted, Evidence, claim, together
 from builder.series.divergence import Divergence
+from builder.series.noise import Noise
 from builder.series.parting import compare_runs
 from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
@@ -36,10 +37,12 @@ class Compared:
         return claim(self.evidence)
 
 
-def compare_all(problem: TrendRun, benchmark: TrendRun) -> Compared:
-    """Where two runs part, over the ranks, steps and series that both have."""
+def compare_all(problem: TrendRun, benchmark: TrendRun, noise: Noise | None = None) -> Compared:
+    """Where two runs part, over the ranks, steps and series that both have; `noise` as a twin
+    taught it.
+    """
     pairs = list(_paired(problem, benchmark))
-    found = [(compare_runs(*sides), rank, sides) for rank, sides in pairs]
+    found = [(compare_runs(*sides, noise), rank, sides) for rank, sides in pairs]
     first, rank, _ = min(found, key=lambda each: _order(each[0]))
     steps = max(each.steps for each, _, _ in found)
     evidence = together(_evidence(each, *sides) for each, _, sides in found)

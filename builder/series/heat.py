@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.series.medians import row_medians
-from builder.series.parting import octaves_apart
+from builder.series.octaves import octaves_apart
 from builder.series.pieces import Values
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import TENSOR_KINDS

@@ -11,6 +11,7 @@ since a fault reaches only what comes behind it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from builder.series.run import Key
 from builder.series.sliding import sliding
 
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 WINDOW, LEAST_WINDOW, RENEWED = 64, 32, 8
 """Steps whose moves are a target's usual ones, fewer than which say nothing, and how many steps
@@ -30,11 +30,6 @@ STAYS, BEFORE = 4, 2
 back at once."""
 _RESOLUTION = 2.0**-21
 """The least usual move: a norm of float32 has 23 bits, and its root and sums lose some."""
-_STAYING = {"actv": 4.8, "param": 5.7}
-_WITH_UPDATE = 10.1
-"""log2 of units, one octave above what six sound pairs of `evaluation/trend_cases/pairs.py` reach:
-3.8 for outputs and 4.7 for weights that stay moved, 9.1 for the sum of a gradient's move and its
-own update's that stays moved."""
 _LEAST_MOVE = 2.0**-5
 """Octaves (2 %). Where noise is so small that less is much, its level tells a fault; while it grows
 up to there, moves are larger than those of the steps before, too."""
@@ -45,8 +40,18 @@ _FEWEST_BEFORE = 4
 """Targets of a step that are enough for a median; the first ones are held against the last step."""
 
 
-def moved_alone(keys: Sequence[Key], a: Floats, b: Floats, shares: Floats | None = None) -> Mask:
-    """[step][target] of two runs: where one moved as no storm moves it.
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """[step][target]: log2 of the usual moves that one has moved by for good, and that a gradient
+    has together with its update; -inf where that is less than counts.
+    """
+
+    staying: Floats
+    with_update: Floats
+
+
+def moves_of(keys: Sequence[Key], a: Floats, b: Floats, shares: Floats | None = None) -> Moves:
+    """How far each target of [step][target] of two runs moved, beside what moved before it.
 
     `shares` are those of their usual size that values have, 1 where none are given.
     """
@@ -60,16 +65,19 @@ def moved_alone(keys: Sequence[Key], a: Floats, b: Floats, shares: Floats | None
     away, staying = _away(ratio, 1), _away(ratio, STAYS)
     with np.errstate(all="ignore"):
         leaps, stays = np.log2(away / units), np.log2(staying / units)
-    found: Mask = stays > np.asarray([_STAYING.get(kind, np.inf) for kind, _ in keys])
-    found &= staying >= _LEAST_MOVE
+    together = np.full_like(stays, -np.inf)
     place = {key: i for i, key in enumerate(keys)}
     for name, at in ((name, i) for (kind, name), i in place.items() if kind == "grad"):
         update = place.get(("ratio", name))
         if update is not None:
-            together = leaps[:, at] + stays[:, update] > _WITH_UPDATE
-            together &= staying[:, update] <= _HANDED_ON * away[:, at]
-            found[:, at] |= together & (away[:, at] >= _LEAST_MOVE)
-    return found
+            explained = staying[:, update] <= _HANDED_ON * away[:, at]
+            counts = explained & (away[:, at] >= _LEAST_MOVE)
+            together[:, at] = np.where(counts, leaps[:, at] + stays[:, update], -np.inf)
+    return Moves(_known(np.where(staying >= _LEAST_MOVE, stays, -np.inf)), _known(together))
+
+
+def _known(values: Floats) -> Floats:
+    return np.where(np.isnan(values), -np.inf, values)
 
 
 def _usual(moves: Floats) -> Floats:

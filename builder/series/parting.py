@@ -10,72 +10,118 @@ too large for that, `moves` tells a fault by what is calm in the same step.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.crossings import losses_through_zero, of_few, shares_of_usual
+from builder.series.crossings import losses_through_zero, of_few
 from builder.series.decided import first_decided
 from builder.series.divergence import MOST_NAMED, Divergence
-from builder.series.expert_shifts import shifts_of_experts
 from builder.series.gone import first_gone
 from builder.series.kinks import largest_kinks
-from builder.series.moves import moved_alone
+from builder.series.limits import Limits
 from builder.series.next_dump import module_of
+from builder.series.noise import Noise, NoiseError, learnt
+from builder.series.octaves import octaves_apart
 from builder.series.rerouted import Rerouted, rerouted
+from builder.series.rules import FLOOR, HOLD, SETTLE, WINDOW, Judged, Rules
 from builder.series.run import Key, TrendRun
-from builder.series.sliding import sliding
 from msprobe_core.format.series import DECIDING, KINDS, LEAST_UPDATE
 
-WINDOW, HOLD, SETTLE = 64, 4, 16
-"""Steps that make the band, that have to leave it, and that come before any is judged."""
 _STRETCH, _BEHIND, _AHEAD = 512, 72, WINDOW
 """Steps that are judged at once (some 200 MB for 2,000 targets), and those before them that their
 bands and usual moves are made of: WINDOW and one more, in whole times `moves.RENEWED`, as are both
 and SETTLE, so that medians are renewed at the same steps wherever a stretch begins. Among those
 ahead HOLD that can be compared are looked for."""
-_FLOOR = -21.0
-"""log2 of the least delta: a norm of float32 has 23 bits, and its root and sums lose some. Two that
-were the same for a while and then differ in the last of them have not moved."""
-APART = 64.0
-"""delta where only one side is finite, or not 0: more octaves than float32 norms of one target
-differ by."""
-_RISE, _LEAP, _RISE_OF_AVERAGES = 3.0, 5.0, 6.0
-"""Octaves above the largest so far, for four steps and for one. Six sound pairs of
-`evaluation/trend_cases/pairs.py` (weights off by 1e-6 and 1e-4 of themselves, 230 steps) rose by
-2.6 and 3.6 at most; averages over many steps, whose four steps are hardly more than one, by 4.3."""
-_SETTLED, _SETTLED_LEAP = -4.0, 2.0
-"""Noise of 2^-4 octaves (4 %) grows no more: two such trainings are as unlike as they become. There
-outputs, losses, gradients and weights of 33 sound pairs (`evaluation/trend_cases/unseen.py`, seeds
-23 to 25) rose in one step by one octave at most, gradients of outputs by 1.8."""
-_BOUNDED = frozenset({"actv", "loss", "grad", "param"})
-_NEVER = -1000.0
-_AVERAGES = frozenset({"exp_avg", "exp_avg_sq", "ratio"})
 _UPDATES, _LAST_BIT = frozenset({"ratio"}), 2 * LEAST_UPDATE
 """Where no element moves by more than its last bit, rounding decides which of them move: the update
 is 0 in one run and not in the other, or as small."""
+_UNLIKE = 2.0**5
+"""times as far apart as all that is judged: as much as a single step has to leap by (`limits`)."""
 _COMPARED = frozenset(KINDS) - DECIDING - {"seconds"}
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
+def compare_runs(problem: TrendRun, benchmark: TrendRun, noise: Noise | None = None) -> Divergence:
     """Where two runs part: by what they measured, what one of them no longer measures, and what
-    was decided otherwise before.
+    was decided otherwise before; `noise` is what a twin has taught of this training.
     """
-    keys, steps, a, b = aligned(problem, benchmark)
+    paired = _Paired.of(problem, benchmark)
+    keys, steps = paired.keys, paired.steps
     if not keys or not len(steps):
         return Divergence("nothing")
-    other = rerouted(problem, benchmark, keys, steps)
-    kinks = largest_kinks(problem, keys, steps)
-    few = np.union1d(of_few(problem, keys), losses_through_zero(keys, a, b))
-    found = first_divergence(keys, steps, a, b, other, kinks, few)
+    limits = None if noise is None else noise.limits(keys, len(steps))
+    found = first_divergence(keys, steps, paired.a, paired.b, paired.context(limits))
     orders = {t.key: t.order for run in (benchmark, problem) for t in run.targets}
     found = found.with_gone(first_gone(problem, benchmark, steps), orders)
     return found.with_decided(first_decided(problem, benchmark, steps))
+
+
+def learn_noise(twin: TrendRun, training: TrendRun) -> Noise:
+    """How far noise carries in a training, by a twin of it that differs in the last bit.
+
+    Raises NoiseError where they are equal, or have too little in common.
+    """
+    paired = _Paired.of(twin, training)
+    first = _first_difference(paired.a, paired.b) if len(paired.steps) else None
+    if first is None:
+        raise NoiseError(
+            f"{twin.path} and {training.path} are equal to the last digit",
+            "let one of them begin with other last bits: msprobe trend noise -- SCRIPT does that",
+        )
+    context = paired.context(None)
+    rules, end = Rules.of(paired.keys, context.few), len(paired.steps) - HOLD + 1
+    judged = (
+        _excesses(each, rows)
+        for _, rows, each in _judged(rules, paired.a, paired.b, context, (first + WINDOW, end))
+    )
+    return learnt(paired.keys, judged, len(paired.steps) - first)
+
+
+def _excesses(judged: Judged, rows: slice) -> dict[str, Floats]:
+    return {
+        each.name: np.where(judged.free[rows], getattr(judged.excess, each.name)[rows], -np.inf)
+        for each in fields(judged.excess)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What two runs are judged with: what they computed of other tokens, the octaves that one
+    element makes, the targets of a few signed elements, and limits other than the constant ones.
+    """
+
+    other: Rerouted | None = None
+    kinks: Floats | None = None
+    few: NDArray[np.intp] | None = None
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    """What two runs both measured."""
+
+    runs: tuple[TrendRun, TrendRun]
+    keys: list[Key]
+    steps: NDArray[np.int64]
+    a: Floats
+    b: Floats
+
+    @classmethod
+    def of(cls, problem: TrendRun, benchmark: TrendRun) -> _Paired:
+        return cls((problem, benchmark), *aligned(problem, benchmark))
+
+    def context(self, limits: Limits | None) -> Context:
+        problem, benchmark = self.runs
+        return Context(
+            rerouted(problem, benchmark, self.keys, self.steps),
+            largest_kinks(problem, self.keys, self.steps),
+            np.union1d(of_few(problem, self.keys), losses_through_zero(self.keys, self.a, self.b)),
+            limits,
+        )
 
 
 def aligned(
@@ -99,15 +145,9 @@ def first_divergence(
     steps: NDArray[np.int64],
     a: Floats,
     b: Floats,
-    other: Rerouted | None = None,
-    kinks: Floats | None = None,
-    few: NDArray[np.intp] | None = None,
+    context: Context | None = None,
 ) -> Divergence:
-    """Where [step][target] of two runs part; -inf is a value that was not measured.
-
-    `other` is what they computed of other tokens, `kinks` the octaves that one element makes, `few`
-    the targets of a few signed elements.
-    """
+    """Where [step][target] of two runs part; -inf is a value that was not measured."""
     first = _first_difference(a, b)
     if first is None:
         return Divergence("equal", steps=len(steps))
@@ -116,25 +156,49 @@ def first_divergence(
         found = np.flatnonzero(delta > 0)
         parted = _parts(keys, steps, first, found, 0.0, float(delta[found[0]]))
         return _with_weight(parted, keys, a[first], b[first])
-    rules = _Rules.of(keys, few)
-    for low, high in _stretches(SETTLE, len(steps) - HOLD + 1):
-        rows = slice(max(0, low - _BEHIND), high + _AHEAD)
-        tokens = None if other is None else other[rows]
-        judged = rules.judge(a[rows], b[rows], tokens, None if kinks is None else kinks[rows])
-        left = judged.left[low - rows.start : high - rows.start]
-        if left.any():
-            at = low - rows.start + int(np.argmax(left.any(1)))
-            found = np.flatnonzero(judged.left[at])
-            lead = found[0]
-            band = float(judged.expected[at, lead] + rules.rise[lead])
-            delta = judged.delta[at, lead]
-            parted = _parts(keys, steps, rows.start + at, found, band, float(delta))
-            return _with_weight(parted, keys, a[rows.start + at], b[rows.start + at])
+    context = context or Context()
+    for rules, between in _phases(keys, context, len(a) - HOLD + 1):
+        for start, rows, judged in _judged(rules, a, b, context, between):
+            left = judged.left[rows]
+            if left.any():
+                at = rows.start + int(np.argmax(left.any(1)))
+                found = np.flatnonzero(judged.left[at])
+                lead = found[0]
+                band = float(judged.expected[at, lead] + rules.limits.rise[lead])
+                by = float(judged.delta[at, lead])
+                parted = _parts(keys, steps, start + at, found, band, by)
+                return _with_weight(parted, keys, a[start + at], b[start + at])
     apart = np.concatenate(
         [octaves_apart(a[low:high], b[low:high]).max(1) for low, high in _stretches(0, len(steps))]
     )
     unjudged = _unjudged(apart)
     return Divergence("noise", delta=float(apart.max()), steps=len(steps), unjudged=unjudged)
+
+
+def _phases(
+    keys: Sequence[Key], context: Context, end: int
+) -> Iterator[tuple[Rules, tuple[int, int]]]:
+    """The rules and the steps that they hold for: a twin has taught of whole windows alone."""
+    taught = context.limits
+    if taught is None:
+        yield Rules.of(keys, context.few), (SETTLE, end)
+        return
+    early = replace(Limits.of(keys), jump=taught.jump)
+    yield Rules.of(keys, context.few, early), (SETTLE, min(WINDOW, end))
+    yield Rules.of(keys, context.few, taught), (WINDOW, end)
+
+
+def _judged(
+    rules: Rules, a: Floats, b: Floats, context: Context, between: tuple[int, int]
+) -> Iterator[tuple[int, slice, Judged]]:
+    """Stretches of steps as they are judged: where they begin, and the rows that are their own."""
+    for low, high in _stretches(*between):
+        start = max(0, low - _BEHIND)
+        rows = slice(start, high + _AHEAD)
+        tokens = None if context.other is None else context.other[rows]
+        kinks = None if context.kinks is None else context.kinks[rows]
+        judged = rules.judge(a[rows], b[rows], tokens, kinks)
+        yield start, slice(low - start, high - start), judged
 
 
 def _unjudged(apart: Floats) -> int:
@@ -145,9 +209,9 @@ def _unjudged(apart: Floats) -> int:
     end = len(apart) - HOLD + 1
     if end <= SETTLE:
         return len(apart)
-    judged = max(float(apart[SETTLE:end].max()), 2.0**_FLOOR)
+    judged = max(float(apart[SETTLE:end].max()), 2.0**FLOOR)
     others = np.concatenate([apart[:SETTLE], apart[end:]])
-    return int((others > judged * 2.0**_LEAP).sum())
+    return int((others > judged * _UNLIKE).sum())
 
 
 def _first_difference(a: Floats, b: Floats) -> int | None:
@@ -161,133 +225,6 @@ def _first_difference(a: Floats, b: Floats) -> int | None:
 def _stretches(low: int, high: int) -> Iterator[tuple[int, int]]:
     for begin in range(low, high, _STRETCH):
         yield begin, min(begin + _STRETCH, high)
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """[step][target]: which targets part, what was expected of log2 of delta, and delta."""
-
-    left: Mask
-    expected: Floats
-    delta: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """What targets are judged by, each [target]."""
-
-    keys: Sequence[Key]
-    rise: Floats
-    leap: Floats
-    bounded: Mask
-    """Those whose noise settles."""
-    weights: NDArray[np.intp]
-    """The targets by which a step reaches the next one."""
-    few: NDArray[np.intp]
-    """Those that pass through zero."""
-
-    @classmethod
-    def of(cls, keys: Sequence[Key], few: NDArray[np.intp] | None = None) -> _Rules:
-        kinds = np.asarray([kind for kind, _ in keys])
-        averaged = np.isin(kinds, sorted(_AVERAGES))
-        weights = np.flatnonzero(kinds == "param")
-        return cls(
-            keys,
-            np.where(averaged, _RISE_OF_AVERAGES, _RISE),
-            np.where(averaged, np.inf, _LEAP),
-            np.isin(kinds, sorted(_BOUNDED)),
-            weights if len(weights) else np.arange(len(keys)),
-            np.zeros(0, np.intp) if few is None else few,
-        )
-
-    def judge(self, a: Floats, b: Floats, other: Rerouted | None, kinks: Floats | None) -> _Judged:
-        """Judge steps that follow each other; the first of them may lack what lies behind them.
-
-        A target counts as far as it leaves its band farther than what comes before it in the step,
-        and than the weights did in the step before.
-        """
-        other = other or Rerouted.nowhere(*a.shape)
-        shares = shares_of_usual(a, b, self.few)
-        delta = octaves_apart(a, b) * shares
-        y = np.log2(np.maximum(delta, 2.0**_FLOOR))
-        usual = _bands(np.where(other.aside, _FLOOR, y))
-        excess = y - usual
-        before = self._before(excess)
-        expected = usual + before
-        left = _held(y, other.aside) > expected + self.rise
-        left |= (y > expected + self.leap) & ~other.unsure
-        # Where noise has settled, tokens that change places are part of it.
-        sure = self._before(np.where(other.aside | other.unsure, _NEVER, excess))
-        settled = (usual >= _SETTLED) & self.bounded & ~other.unsure
-        left |= settled & (y > usual + sure + _SETTLED_LEAP)
-        left |= moved_alone(self.keys, np.where(other.aside, np.nan, a), b, shares)
-        left &= ~(other.aside | other.kept)
-        if kinks is not None:
-            left &= delta > kinks
-        shifted, limits = shifts_of_experts(other.apart, other.aside, sure)
-        expected = np.where(shifted, limits - self.rise, expected)
-        delta = np.where(shifted, np.abs(other.apart), delta)
-        return _Judged(left | shifted, expected, delta)
-
-    def _before(self, excess: Floats) -> Floats:
-        """By how much what a step makes before each target left its band, and the weights before
-        the step theirs.
-        """
-        carried = np.zeros((len(excess), 1))
-        carried[SETTLE + 1 :, 0] = np.maximum(0, excess[SETTLE:-1, self.weights].max(1))
-        before: Floats = np.maximum.accumulate(np.concatenate([carried, excess[:, :-1]], 1), axis=1)
-        return before
-
-
-def octaves_apart(a: Floats, b: Floats) -> Floats:
-    """|log2 a/b|: 0 where they are equal or one was not measured, 64 where one is not finite.
-
-    Between two signs lies no number of octaves: there it is |a - b| in those of the smaller one,
-    d log2 x = dx / (x ln 2), 64 at most.
-    """
-    with np.errstate(all="ignore"):
-        size, other = np.abs(a), np.abs(b)
-        delta = np.abs(np.log2(size) - np.log2(other))
-        other_side = (np.sign(a) * np.sign(b) < 0) & np.isfinite(delta)
-        if other_side.any():
-            through_zero = (size + other) / (np.minimum(size, other) * math.log(2))
-            delta = np.where(other_side, np.minimum(through_zero, APART), delta)
-    same = (a == b) | (np.isnan(a) & np.isnan(b)) | (a == -np.inf) | (b == -np.inf)
-    apart: Floats = np.where(same, 0.0, np.where(np.isfinite(delta), delta, APART))
-    return apart
-
-
-def _held(y: Floats, aside: Mask) -> Floats:
-    """The least of HOLD steps from each one on that can be compared; -inf where there are fewer."""
-    held = np.full(y.shape, -np.inf)
-    least = sliding(np.minimum, y, HOLD)
-    held[: len(least)] = least
-    for column in np.flatnonzero(aside.any(0)):
-        known = np.flatnonzero(~aside[:, column])
-        least = sliding(np.minimum, y[known, column], HOLD)
-        held[:, column] = -np.inf
-        held[known[: len(least)], column] = least
-    return held
-
-
-def _bands(past: Floats) -> Floats:
-    """For each step the largest of the WINDOW before it, and as much more as these grow in HOLD
-    steps.
-    """
-    at = np.arange(len(past))[:, None]
-    count = np.minimum(at, WINDOW)
-    nothing = np.zeros((1, past.shape[1]))
-    total, weighted = (
-        np.concatenate([nothing, np.cumsum(each, axis=0)]) for each in (past, at * past)
-    )
-    begin = (at - count)[:, 0]
-    total, weighted = (each[:-1] - each[begin] for each in (total, weighted))
-    # The least squares of places r-n to r-1, whose mean is r-(n+1)/2 and whose squares add up so.
-    slope = weighted - (at - (count + 1) / 2) * total
-    slope /= np.maximum(count * (count**2 - 1.0) / 12, 1)
-    before = np.concatenate([np.full((WINDOW, past.shape[1]), _FLOOR), past[:-1]])
-    bands: Floats = sliding(np.maximum, before, WINDOW) + np.maximum(slope, 0) * HOLD
-    return bands
 
 
 def _parts(

@@ -21,14 +21,22 @@ def run(
     fault: Fault | None = None,
     place: str = "",
     seed: int = 0,
+    *,
     steps: int | None = None,
     noise: float = 0.0,
+    order: int | None = None,
+    draw: int = 7,
 ) -> None:
-    """Train into a folder; with `noise` weights begin off by so much, as other rounding does."""
+    """Train into a folder; with `noise` weights begin off by so much, as other rounding does.
+
+    `draw` is the seed of that noise. With `order`, a seed too, the rows of each batch change
+    places, so that every sum over them is rounded otherwise in every step.
+    """
+    rows = None if order is None else torch.Generator().manual_seed(order)
     torch.manual_seed(seed)
     model = training.make()
     if noise:
-        _shake(model, noise)
+        _shake(model, noise, draw)
     optimizer = training.optimizer(model)
     first = [group["lr"] for group in optimizer.param_groups]
     count = steps or (training.steps if fault is None else fault.step + max(AFTER, fault.late + 20))
@@ -36,6 +44,9 @@ def run(
     with Trends(directory, model, optimizer, activations="all") as trends:
         for step in range(count):
             batch = next(data)
+            if rows is not None:
+                places = torch.randperm(len(batch[0]), generator=rows)
+                batch = (batch[0][places], batch[1][places])
             scene = _scene(model, place, optimizer, batch)
             strikes = fault is not None and (
                 step == fault.step or (step > fault.step and not fault.once)
@@ -55,8 +66,8 @@ def run(
             trends.step(loss=loss)
 
 
-def _shake(model: nn.Module, noise: float) -> None:
-    generator = torch.Generator().manual_seed(7)
+def _shake(model: nn.Module, noise: float, draw: int) -> None:
+    generator = torch.Generator().manual_seed(draw)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(1 + noise * torch.randn(parameter.shape, generator=generator))

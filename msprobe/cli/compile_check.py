@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "run a model eager and compiled and name the first module and call that differ"
 
-
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _SOME = 3  # results that a line names
 
 
@@ -38,6 +38,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend", default="inductor", metavar="NAME", help="backend of torch.compile [inductor]"
     )
     parser.add_argument(
+        "--fullgraph", action="store_true", help="a graph break is a failure, as for torch.compile"
+    )
+    parser.add_argument(
+        "--dynamic",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="shapes are dynamic, or never are [torch finds out]",
+    )
+    parser.add_argument("--mode", choices=MODES, help="mode of torch.compile, for inductor")
+    parser.add_argument(
+        "--bisect",
+        action="store_true",
+        help="name the part of the compiler that a difference comes from; compiles some ten times",
+    )
+    parser.add_argument(
         "--level", choices=("L0", "L1", "mix"), default="mix", help="what is recorded [mix]"
     )
 
@@ -45,9 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Print the answer; code 4 when something differs."""
     from msprobe.compile_check import check_compilation, load_case
+    from msprobe.compile_check.options import Compilation
 
     make = load_case(options.target)
-    answer = check_compilation(make, options.output_path, options.backend, options.level)
+    chosen = Compilation(options.backend, options.fullgraph, options.dynamic, options.mode)
+    answer = check_compilation(
+        make, options.output_path, level=options.level, options=chosen, bisect=options.bisect
+    )
     print("\n".join(_said(answer)))
     if answer.agrees or answer.claim.code == "nothing":
         return exit_of(answer.claim)
@@ -69,6 +88,8 @@ def _said(answer: Answer) -> list[str]:
             lines.append(f"   and at {len(found) - 1} more; msprobe diagnose lists them")
     else:
         lines.append(told(answer.claim, "compiled"))
+    if answer.blamed is not None:
+        lines.append(f"it comes from {answer.blamed.told()}")
     return lines + _unexplained(answer) + _changes(answer)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msprobe.cli import trend_noise
 from msprobe.cli.outcome import Exit, exit_of
 from msprobe.errors import CommandError
 
@@ -29,15 +30,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="+",
         metavar="DIR",
-        help="trends that Trends(…) wrote; `export DIR` and `import SOURCE` convert them",
+        help="trends that Trends(…) wrote; `export DIR` and `import SOURCE` convert them; "
+        "`noise [DIR [TWIN …]]` learns how far rounding carries",
     )
     parser.add_argument("--compare", type=Path, metavar="OTHER", help="trends of a second run")
+    parser.add_argument(
+        "--noise", type=Path, metavar="FILE", help="what `noise` learnt, for --compare"
+    )
     parser.add_argument(
         "--at", type=int, metavar="STEP", help="print the config.json that records this step"
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--to", choices=FORMATS, help="what `export` writes")
-    parser.add_argument("-o", "--output", type=Path, help="where `export` and `import` write")
+    parser.add_argument("-o", "--output", type=Path, help="where `export`, `import`, `noise` write")
+    trend_noise.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> Exit:
@@ -47,6 +53,8 @@ def run(options: argparse.Namespace) -> Exit:
         if len(rest) != 1:
             raise CommandError(f"trend {first}: one folder is needed", f"msprobe trend {first} DIR")
         return _export(options, rest[0]) if first == "export" else _import(options, rest[0])
+    if first == "noise":
+        return trend_noise.learn(options, [Path(each) for each in rest])
     if rest:
         raise CommandError(
             f"trend: {len(options.words)} folders", "name the second one by --compare"
@@ -56,10 +64,13 @@ def run(options: argparse.Namespace) -> Exit:
 
 def _report(options: argparse.Namespace, directory: Path) -> Exit:
     from builder.series.all_ranks import compare_all
+    from builder.series.noise import read_noise
     from builder.series.run import TrendRun
 
     run = TrendRun(directory)
-    compared = None if options.compare is None else compare_all(run, TrendRun(options.compare))
+    noise = None if options.noise is None else read_noise(options.noise)
+    other = None if options.compare is None else TrendRun(options.compare)
+    compared = None if other is None else compare_all(run, other, noise)
     parted = None if compared is None else compared.divergence
     alerts = [] if parted is not None else run.alerts()
     if options.json:
@@ -111,7 +122,7 @@ def _counted(count: int, one: str, more: str = "") -> str:
 
 def _apart(delta: float) -> str:
     """How far two runs are apart: no number of octaves leads to a 0."""
-    from builder.series.parting import APART
+    from builder.series.octaves import APART
 
     return f"{delta:.3g} octaves" if delta < APART else "all there is: 0 in one of them alone"
 

@@ -12,16 +12,21 @@ from typing import Any
 import torch
 import torch._functorch.config
 import torch._inductor.config
-from torch.utils._pytree import tree_leaves
+from torch._dynamo.exc import TorchDynamoException
+from torch.utils._pytree import tree_leaves, tree_map
 
 from builder import Diagnosis, build, diagnose
 from builder.claim import Claim, Counted, claim
 from builder.compare.score import THRESHOLD
 from builder.dump.reader import read_dump
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
+from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
+from msprobe.compile_check.options import Compilation, Run
 from msprobe.compile_check.results import (
+    HALF,
     Apart,
+    Results,
     distance,
     results_apart,
     results_of,
@@ -32,7 +37,6 @@ from msprobe.errors import CheckError
 from msprobe_core.debugger import PrecisionDebugger
 
 MakeCase = Callable[[], Case]
-Run = Callable[..., Any]
 Prepare = Callable[[torch.nn.Module], Run]
 Settings = Callable[[], AbstractContextManager[Any]]
 _SEED = 0
@@ -50,6 +54,7 @@ class Answer:
     more than rounding, and that the records have not explained; `ends` counts the losses,
     outermost outputs and gradients that diverge by the records, whatever findings there are, and
     `untold` are calls that pick other elements, of which nothing tells whether that is a tie.
+    `blamed` is the part of the compiler that a difference comes from, where it was looked for.
     """
 
     diagnosis: Diagnosis
@@ -62,6 +67,7 @@ class Answer:
     apart: tuple[Apart, ...] = ()
     ends: int = 0
     untold: tuple[str, ...] = ()
+    blamed: Blamed | None = None
 
     @property
     def claim(self) -> Claim:
@@ -101,16 +107,20 @@ def check_compilation(
     backend: str | Run = "inductor",
     level: str = "mix",
     fullgraph: bool = False,
+    options: Compilation | None = None,
+    bisect: bool = False,
 ) -> Answer:
     """Compare the compiled model with the eager one and leave dumps and result below a folder.
 
-    Each run makes its case anew, from the same seed. Raises CheckError when two eager runs differ,
-    as nothing could be told then, and what the model raises; with `fullgraph` what torch raises
-    where it cannot compile the model as one graph.
+    Each run makes its case anew, from the same seed. `options` stand in place of `backend` and
+    `fullgraph`; with `bisect` the part of the compiler that a difference comes from is looked for.
+    Raises CheckError when two eager runs differ, as nothing could be told then, and where torch
+    cannot compile the model; and what the model raises.
     """
-    compiled = _compiling(backend, fullgraph)
+    options = options or Compilation(backend, fullgraph)
+    compiled = options.compiled
     _refuse_chance(make)
-    own = _run(make, compiled, settings=_own_settings(make))
+    own = _of_torch(lambda: _run(make, compiled, settings=_own_settings(make)))
     plain = _run(make, compiled)
     recorded = _recorded(make, folder / "compiled", level, compiled)
     eager = _recorded(make, folder / "eager", level, lambda model: model)
@@ -118,10 +128,12 @@ def check_compilation(
     built = build(folder / "compiled", folder / "eager", folder)
     names = sorted({*plain.counts, *recorded.counts})
     vanished = list(_vanished(changed, plain, recorded, eager))
-    apart = results_apart(own.results, recorded.results, eager.results, own.modules)
+    exact = _exact(make, eager.results)
+    apart = results_apart(own.results, recorded.results, eager.results, own.modules, exact)
+    blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
     parted = None
     if vanished:
-        check = _Bisection(make, folder / "bisected", backend, level, fullgraph)
+        check = _Bisection(make, folder / "bisected", options, level)
         parted = check.between(vanished[0].name, eager)
     return Answer(
         diagnose(built.path),
@@ -134,6 +146,7 @@ def check_compilation(
         tuple(each for each in apart if not each.is_judged),
         sum(end.score > THRESHOLD for o in built.outcomes for end in o.ends.worst),
         tuple(name for outcome in built.outcomes for name in outcome.untold),
+        blamed,
     )
 
 
@@ -143,17 +156,16 @@ class _Bisection:
 
     make: MakeCase
     folder: Path
-    backend: str | Run
+    options: Compilation
     level: str
-    fullgraph: bool
 
     def between(self, result: str, eager: _Ran) -> Parted | None:
         """The two records between which the difference of a result from eager lies."""
-        counted = FirstRecords(self.backend, ALL)
+        counted = FirstRecords(self.options.backend, ALL)
         self._recorded(counted, "all")
 
         def tried(limit: int) -> Trial:
-            ran = self._recorded(FirstRecords(self.backend, limit), str(limit))
+            ran = self._recorded(FirstRecords(self.options.backend, limit), str(limit))
             wanted = eager.results[result]
             apart = distance(ran.results[result], wanted)
             values = _recorded_values(self.folder / str(limit))
@@ -162,7 +174,7 @@ class _Bisection:
         return find_parted(tried, counted.seen)
 
     def _recorded(self, backend: FirstRecords, name: str) -> _Ran:
-        compiled = _compiling(backend, self.fullgraph)
+        compiled = self.options.by(backend).compiled
         return _recorded(self.make, self.folder / name, self.level, compiled)
 
 
@@ -179,12 +191,31 @@ def _recorded_values(dump: Path) -> frozenset[str]:
     )
 
 
-def _compiling(backend: str | Run, fullgraph: bool) -> Prepare:
-    def compiled(model: torch.nn.Module) -> Run:
-        run: Run = torch.compile(model, backend=backend, fullgraph=fullgraph)
-        return run
+def _of_torch(run: Callable[[], _Ran]) -> _Ran:
+    """What a run without any recording comes to: what torch says of it is torch's own failure."""
+    try:
+        return run()
+    except TorchDynamoException as error:
+        # The first line is the kind of failure, the second one what it is about.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = " ".join(lines[:2]) or type(error).__name__
+        raise CheckError(
+            f"torch.compile fails on this model, without any recording: {said}",
+            "that is torch's own failure, and no difference; --backend aot_eager leaves inductor "
+            "out, and without --fullgraph the graph may break",
+        ) from error
 
-    return compiled
+
+def _blamed(
+    make: MakeCase, options: Compilation, eager: Results, exact: Results | None
+) -> Blamed | None:
+    """The part of the compiler without which its results are eager's."""
+
+    def agrees() -> bool:
+        ran = _run(make, options.compiled)
+        return not results_apart(ran.results, {}, eager, ran.modules, exact)
+
+    return find_blamed(agrees)
 
 
 def _refuse_chance(make: MakeCase) -> None:
@@ -251,6 +282,28 @@ def _own_settings(make: MakeCase) -> Settings:
     if unequal(one, other):
         return lambda: torch._inductor.config.patch(fallback_random=True)
     return nullcontext
+
+
+def _exact(make: MakeCase, eager: Results) -> Results | None:
+    """The results of the eager model in float64; None where it has no half format, or goes on to
+    compute in one (autocast, casts of its own) or cannot be run so.
+    """
+    if not any(result.dtype in HALF for result in eager.values()):
+        return None
+    try:
+        exact = _run(lambda: _widened(make()), lambda model: model).results
+    except Exception:
+        return None
+    return None if any(result.dtype in HALF for result in exact.values()) else exact
+
+
+def _widened(case: Case) -> Case:
+    def wide(value: Any) -> Any:  # noqa: ANN401 - whatever a model takes
+        is_real = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.detach().double() if is_real else value
+
+    args, kwargs = tree_map(wide, (case.args, case.kwargs))
+    return Case(case.model.double(), args, kwargs)
 
 
 @contextmanager

@@ -19,6 +19,13 @@ Results = Mapping[str, torch.Tensor]
 _GRADIENT = "gradient of "
 # A distance of a recorded run that is no less than this part of the other's is one and the same.
 _SAME_SIZE = 0.25
+# How many times as far from the exact result as eager is a compiled one may be, as torch's own
+# comparison of compilers has it (`torch._dynamo.utils.same` for its dashboard: two, and three
+# against false alarms).
+_TIMES = 3.0
+# Norms of fewer errors say little of the next ones: that of n varies by 1 in sqrt(2 n).
+_ENOUGH = 32
+HALF = frozenset({torch.bfloat16, torch.float16})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +65,19 @@ def results_of(
             yield f"{_GRADIENT}{name}", parameter.grad
 
 
-def results_apart(alone: Results, recorded: Results, eager: Results, modules: int) -> list[Apart]:
+def results_apart(
+    alone: Results,
+    recorded: Results,
+    eager: Results,
+    modules: int,
+    exact: Results | None = None,
+) -> list[Apart]:
     """The results of the compiled model alone that differ from eager's by more than rounding.
 
     A compiler may keep a wider format inside a kernel, so each module may round once more or once
     less: as many machine epsilons as there are modules are no difference. Of gradients these are
-    epsilons of the largest: in a small one terms cancel.
+    epsilons of the largest: in a small one terms cancel. In half formats that is much: there
+    eager's own distance from the `exact` results, those in float64, says what rounding comes to.
     """
     gradients = (_norm(g) for name, g in eager.items() if name.startswith(_GRADIENT))
     largest = max(gradients, default=0.0)
@@ -75,13 +89,31 @@ def results_apart(alone: Results, recorded: Results, eager: Results, modules: in
         wanted, allowed = eager[name], rounding(eager[name], modules)
         scale = max(_norm(wanted), largest if name.startswith(_GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
-        if apart <= allowed * scale:
+        inexact = exact is not None and _is_inexact(name, alone, eager, exact, scale)
+        if apart <= allowed * scale and not inexact:
             continue
         other = _apart(recorded[name], wanted) if name in recorded else None
         own = _norm(wanted) or 1.0
-        diverges = apart > _divergence(allowed) * scale
+        diverges = inexact or apart > _divergence(allowed) * scale
         found.append(Apart(name, apart / own, None if other is None else other / own, diverges))
     return found
+
+
+def _is_inexact(name: str, alone: Results, eager: Results, exact: Results, scale: float) -> bool:
+    """Whether a compiled result in a half format is much further from the exact one than eager's.
+
+    One last bit of it is never much; nor is one of the largest gradient where the exact one is less
+    than that, and so zero but for rounding.
+    """
+    ours, wanted, true = alone[name], eager[name], exact.get(name)
+    if true is None or wanted.dtype not in HALF or wanted.numel() < _ENOUGH:
+        return False
+    if {ours.shape, wanted.shape, true.shape} != {true.shape}:
+        return False
+    eps, norm = torch.finfo(wanted.dtype).eps, _norm(true)
+    least = eps * (scale if norm < eps * scale else norm)
+    own, theirs = (_apart(each.to(true.dtype), true) for each in (wanted, ours))
+    return isfinite(own) and theirs > _TIMES * max(own, least)
 
 
 def _divergence(allowed: float) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -27,6 +28,7 @@ from msprobe.pytorch.trend_arguments import (
     checked_reaction,
     checked_scaler,
 )
+from msprobe.pytorch.trend_twin import Twin, rounded_otherwise
 from msprobe_core.debugger import PrecisionDebugger
 from msprobe_core.monitor.forks import leave_to_the_parent
 from msprobe_core.monitor.step_values import StepValues
@@ -87,7 +89,10 @@ class Trends:
         check_count("start_iteration", start_iteration)
         if keep_steps is not None:
             check_count("keep_steps", keep_steps)
+        self._twin = Twin.asked()
         self.directory = checked_folder(directory)
+        if self._twin is not None:
+            self.directory, alerts = self._twin.place(self.directory), False
         self._model: Model | None = model
         self._scaler = checked_scaler(scaler)
         self._on_alert = checked_reaction(on_alert)
@@ -114,6 +119,10 @@ class Trends:
             raise
         self._collector = collector
         self._open = True
+        self._first_step = start_iteration
+        self._rounded = ExitStack()
+        if self._twin is not None and self._twin.rounds:
+            self._rounded.enter_context(rounded_otherwise())
         leave_to_the_parent(self)
         if optimizer is not None:
             self.add(optimizer)
@@ -148,6 +157,7 @@ class Trends:
             self._collector.close()
         self._end_dump()
         self._recorder.close()
+        self._rounded.close()
         self._let_go()
 
     def leave(self) -> None:
@@ -186,10 +196,20 @@ class Trends:
 
     def _ended(self, clean: bool) -> None:
         """React to a step's alerts. `clean`: nothing of the next step has run yet."""
+        self._end_twin()
         try:
             self._react(clean)
         except Exception as error:  # of the user's function, or a dump that cannot be made
             say(f"trends: on_alert: {type(error).__name__}: {error}")
+
+    def _end_twin(self) -> None:
+        """Nothing but its first steps is wanted of a twin."""
+        collector = self._collector
+        if self._twin is None or collector is None or not self._open:
+            return
+        if collector.step_number - self._first_step >= self._twin.steps:
+            self.close()
+            raise SystemExit(0)
 
     def _react(self, clean: bool) -> None:
         self._end_dump()

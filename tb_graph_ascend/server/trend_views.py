@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from builder.series.all_ranks import compare_all
 from builder.series.heat import DRAWN
 from builder.series.next_dump import checkpoint_before, dump_configuration
-from builder.series.parting import octaves_apart
+from builder.series.octaves import octaves_apart
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import SETTING
 from tb_graph_ascend.server.errors import NotFoundError

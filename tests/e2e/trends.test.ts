@@ -54,6 +54,16 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   await page.getByLabel(trendsEn.other, { exact: true }).selectOption({ label: "sound" });
   const parting = page.locator(".trend-parting");
   await expect.poll(() => parting.innerText()).toContain("step 120: output of layers.2.down");
+  // The map says at which steps its columns are, and marks the one at which they part.
+  const axis = page.locator(".trend-axis");
+  await expect.poll(() => axis.innerText()).toContain(trendsEn.partedAt.replace("{{step}}", "120"));
+  const written = (await axis.locator("span").allInnerTexts()).map(Number);
+  expect(written.length).toBeGreaterThan(2);
+  expect(written).toEqual([...written].sort((a, b) => a - b));
+  const line = await page.locator(".trend-parted").boundingBox();
+  const cells = await page.locator(".trend-cells").boundingBox();
+  const last = Number(await page.getByRole("slider").getAttribute("aria-valuemax"));
+  expect(((line?.x ?? 0) - (cells?.x ?? 0)) / (cells?.width ?? 1)).toBeCloseTo(120 / (last + 1), 2);
   // The series that part with it are counted, and listed by a click; each leads to its line.
   await parting.getByRole("button", { name: trendsEn.parting.others }).click();
   const others = parting.locator(".trend-others button");

@@ -34,6 +34,7 @@ from msprobe_core.torch.graph.traced import (
     GraphCalls,
     ModuleHooks,
     forget_leaves,
+    has_hooks_of_others,
     know_constants,
     run_as_it_is,
     run_as_they_are,
@@ -80,7 +81,7 @@ class GraphCapture:
         self._handles: list[RemovableHandle] = []
         self._programs = CapturedPrograms(self._step_aside, self._come_back)
         self._above: int | None = None  # modes above ours, while a program is made
-        self._replaced = Replacements()
+        self._replaced, self._questions = Replacements(), Replacements()
         self._nodes: dict[int, Any] = {}
         self._has_said = False
         use_log(log)
@@ -122,6 +123,7 @@ class GraphCapture:
         self._forget_leaves()
         self._programs.stop()
         self._replaced.restore()
+        self._questions.restore()
         for marks in self._marks:
             marks.remove()
         for handle in self._handles:
@@ -191,6 +193,9 @@ class GraphCapture:
                 self.log.prepare(device)
         usual = _device_of(root, torch.device("cpu"))
         asking = set(asking_for_hooks(root))
+        if not self._questions:
+            utils = torch._dynamo.utils
+            self._questions.put(utils, utils.nnmodule_has_hooks.__name__, has_hooks_of_others)
         if asking and not self._replaced:
             self._replaced.put(torch.nn.Module, "__getstate__", state_without_own_forward)
         for path, module in self._watched(root):

@@ -36,6 +36,8 @@ class _Call:
     forward: Entry
     values: dict[str, str] = field(default_factory=dict)
     gradients: dict[str, str] = field(default_factory=dict)
+    constants: set[str] = field(default_factory=set)
+    """The places of values that no gradient comes to."""
     backward: Entry | None = None
 
 
@@ -107,6 +109,8 @@ class EntryMaker:
             call = next(here, None)
         if call is not None:
             call.values[row.note.place] = record_text(row)
+            if not row.note.requires_grad:
+                call.constants.add(row.note.place)
             call.forward.abnormal |= row.numbers.abnormal
 
     def _call_of(self, row: Row) -> _Call | None:
@@ -128,7 +132,8 @@ class EntryMaker:
             self._parameter(row, place.removeprefix(PARAMETER))
             return
         calls = self._calls.get(row.owner, ())
-        call = next((each for each in reversed(calls) if place not in each.gradients), None)
+        waiting = (each for each in calls[::-1] if place not in each.gradients)
+        call = next((each for each in waiting if place not in each.constants), None)
         if call is None:
             return
         call.gradients[place] = record_text(row)

@@ -262,5 +262,16 @@ def run_as_it_is(code: CodeType) -> None:
             run_as_it_is(each)
 
 
+def has_hooks_of_others(module: torch.nn.Module, **checks: bool) -> bool:
+    """What dynamo asks (`torch._dynamo.utils.nnmodule_has_hooks`) before it makes a graph of a
+    module of torch's own that it meets outside of all graphs, which it does of hooked ones alone:
+    ours make no graph that would not be there without them.
+    """
+    hooks = torch._dynamo.utils.nn_module_get_all_hooks(module, **checks)
+    # Among them are the flags of those that take keyword arguments.
+    others = (h for h in hooks if not isinstance(getattr(h, "__self__", None), ModuleHooks))
+    return any(map(callable, others))
+
+
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 """Tensors of other classes decide themselves what an operator does; ours has no rule there."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from builder.series.crossings import losses_through_zero, of_few, shares_of_usual
-from builder.series.parting import first_divergence, octaves_apart
+from builder.series.octaves import octaves_apart
+from builder.series.parting import Context, first_divergence
 from builder.series.run import TrendRun
 from msprobe_core.format.series import TrendTarget
 from msprobe_core.monitor.store import SeriesWriter, write_run
@@ -47,7 +48,7 @@ def test_what_comes_back_from_zero_has_not_moved() -> None:
     parted = {few is None: [] for few in (None, FEW)}
     for seed in range(20):
         for few in (None, FEW):
-            found = first_divergence(KEYS, steps, *two_runs(seed), few=few)
+            found = first_divergence(KEYS, steps, *two_runs(seed), Context(few=few))
             parted[few is None].append(found.verdict == "parts")
     assert any(parted[True])
     assert not any(parted[False])
@@ -56,7 +57,7 @@ def test_what_comes_back_from_zero_has_not_moved() -> None:
 def test_a_gradient_of_two_elements_that_is_wrong_is_found() -> None:
     a, b = two_runs(0, noise=1e-5)
     a[150:, 6:] *= 1.5
-    found = first_divergence(KEYS, np.arange(STEPS), a, b, few=FEW)
+    found = first_divergence(KEYS, np.arange(STEPS), a, b, Context(few=FEW))
     assert (found.step, found.target) == (150, ("grad", "head.bias"))
 
 
@@ -78,7 +79,7 @@ def test_a_loss_that_passes_through_zero_has_not_moved() -> None:
         assert losses_through_zero(LOSS, a, b).tolist() == [6]
         for few in (None, [6]):
             places = None if few is None else np.asarray(few)
-            found = first_divergence(LOSS, np.arange(STEPS), a, b, few=places)
+            found = first_divergence(LOSS, np.arange(STEPS), a, b, Context(few=places))
             parted[few is None].append(found.verdict == "parts")
     assert any(parted[True])
     assert not any(parted[False])
@@ -89,7 +90,7 @@ def test_a_loss_of_the_other_sign_is_found(seed: int) -> None:
     a, b = losses(seed, 1e-5)
     b[150, 6] = a[150, 6] = 1.0
     a[150, 6] *= -1
-    found = first_divergence(LOSS, np.arange(STEPS), a, b, few=np.asarray([6]))
+    found = first_divergence(LOSS, np.arange(STEPS), a, b, Context(few=np.asarray([6])))
     assert (found.step, found.target) == (150, ("loss", "loss"))
 
 

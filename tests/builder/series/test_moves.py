@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from builder.series.moves import Floats, moved_alone
+from builder.series.limits import Limits
+from builder.series.moves import Floats, moves_of
 from builder.series.parting import first_divergence
 from builder.series.run import Key
 
@@ -26,7 +27,9 @@ def stormy(seed: int) -> tuple[Floats, Floats]:
 
 
 def found(a: Floats, b: Floats) -> list[tuple[int, Key]]:
-    return [(int(at), KEYS[i]) for at, i in np.argwhere(moved_alone(KEYS, a, b))]
+    moves, limits = moves_of(KEYS, a, b), Limits.of(KEYS)
+    moved = (moves.staying > limits.staying) | (moves.with_update > limits.with_update)
+    return [(int(at), KEYS[i]) for at, i in np.argwhere(moved)]
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -71,6 +71,28 @@ def test_a_sound_compiler_agrees(dtype: torch.dtype, tmp_path: Path) -> None:
     assert answer.diagnosis.unmatched_problem == answer.diagnosis.unmatched_benchmark == 0
 
 
+class HalfConstant(nn.Module):
+    """Of two products the last one has no gradient, and the first one is written from the right."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = 1 - (2 * self.fc(x) + x) * 0.5 + x * x
+        return out
+
+
+def test_a_gradient_belongs_to_a_call_that_can_have_one(tmp_path: Path) -> None:
+    def make() -> Case:
+        torch.manual_seed(0)
+        return Case(HalfConstant(), (torch.randn(4, 8),), {})
+
+    answer = check_compilation(make, tmp_path, "aot_eager")
+    assert answer.agrees and answer.diagnosis.comparable
+    assert answer.diagnosis.unmatched_problem == answer.diagnosis.unmatched_benchmark == 0
+
+
 @needs_compiler
 def test_a_wrong_pass_of_inductors_does_not_hide_from_the_recording(tmp_path: Path) -> None:
     """The pass needs a value that nobody else uses, so it would not match beside a record."""

@@ -44,6 +44,7 @@ export const trendsEn = {
   notNamed_other: "{{count}} further series are not named in the log.",
   more_one: "and {{count}} more series in that step",
   more_other: "and {{count}} more series in that step",
+  partedAt: "they part at {{step}}",
   cell: "Step {{step}} of {{name}}",
   comparison: "Open the comparison of this step",
   noComparison: "No comparison of this step is here. This records it; run it in both scripts, then build a comparison of the two dumps:",

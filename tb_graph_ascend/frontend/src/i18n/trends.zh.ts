@@ -46,6 +46,7 @@ export const trendsZh: typeof trendsEn = {
   notNamed_other: "另有 {{count}} 个序列未记录名称。",
   more_one: "该步另有 {{count}} 个序列告警",
   more_other: "该步另有 {{count}} 个序列告警",
+  partedAt: "第 {{step}} 步开始分开",
   cell: "第 {{step}} 步：{{name}}",
   comparison: "打开该步的比对结果",
   noComparison: "此处没有该步的比对结果。用以下配置在两个脚本中采集，再对两份数据构建比对：",

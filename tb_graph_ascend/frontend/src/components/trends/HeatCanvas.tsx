@@ -6,11 +6,13 @@ import { type KeyboardEvent, type PointerEvent, memo, useCallback, useEffect, us
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import { type RankValue, type TrendHeat, trendCellQuery, trendHeatQuery } from "../../api/trends";
+import { type RankValue, type TrendHeat, trendCellQuery, trendHeatQuery, trendPartingQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, factorOf, paletteOf, pixelsOf, valueOf, wordOf } from "../../graph/heatpaint";
 import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { usePreferences } from "../../state/preferences";
 import { drawnFirst, partsOf, rangeAround, rowPressed, seriesOf, useTrends, zoomedSteps } from "../../state/trends";
+import { placeOf } from "../../graph/stepticks";
+import { HeatAxis } from "./HeatAxis";
 import { HeatNames } from "./HeatNames";
 import { apartSentence } from "../../text/apart";
 import { heatColours } from "./colours";
@@ -41,6 +43,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
   const [cursor, setCursor] = useState(0);
   const exact = useExact(run);
+  const parted = useParted(run);
   const frame = useRef<HTMLDivElement>(null);
   const chosenHere = useChosenRow(isPlaceholderData ? undefined : data?.rows, data?.offset ?? 0, kind, (place) => {
     setCursor(place);
@@ -68,6 +71,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const columns = data.steps.length;
   const column = step === null ? -1 : columnOf(data.steps, step);
   const row = Math.min(Math.max(0, cursor), data.total - 1);
+  const partedAt = parted === null ? null : placeOf(data.steps, parted);
 
   const said = sentenceOf(t, data, cells, row - data.offset, column, other !== null, (target) => exact(kind, target, data.steps[column]));
   const pointed = (event: PointerEvent<HTMLElement>): void => {
@@ -103,6 +107,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
       title={t("trends.heatKeys")}
       onScroll={(event) => setPage(Math.floor(event.currentTarget.scrollTop / ROW_PX / PAGE))}
     >
+      <HeatAxis steps={data.steps} parted={parted} />
       <div className="trend-space" style={{ height: data.total * ROW_PX }}>
         <HeatNames
           {...{ rows: data.rows, offset: data.offset, cursor: row, kind, chosen }}
@@ -127,6 +132,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
             const at = columnOf(data.steps, mark);
             return at < 0 ? null : <i key={mark} className="trend-mark" style={{ left: `${((at + 0.5) / columns) * 100}%` }} />;
           })}
+          {partedAt !== null && <i className="trend-parted" style={{ left: `${partedAt * 100}%` }} />}
           {column >= 0 && (
             <i
               className="trend-cursor"
@@ -201,6 +207,13 @@ function useExact(run: string): (kind: string, target: string | null, step: numb
   const first = other === null || isPlaceholderData ? undefined : data?.ranks[0];
   const known = first && (first.octaves ?? 0) > 0 ? first : null;
   return (of, target, at) => (target !== null && chosen[0] === seriesOf(of, target) && at === step ? known : null);
+}
+
+/** The step at which the run parts from the other one; null where it does not, or there is none. */
+function useParted(run: string): number | null {
+  const other = useTrends((place) => place.other);
+  const { data } = useQuery({ ...trendPartingQuery(run, other ?? run), enabled: other !== null });
+  return other !== null && data?.verdict === "parts" ? data.step : null;
 }
 
 function zoom({ steps }: TrendHeat, step: number | null, set: (change: { first: number; last: number }) => void): void {
