@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
+
+import msgspec
 
 from builder.dump.sources import SourceSet
 from builder.ranks.assembly.logical_run import LogicalRun
@@ -22,11 +24,27 @@ from builder.ranks.joining.told import OPTIMIZER, names_of
 from builder.ranks.layout.coordinates import Sizes
 from builder.ranks.placement.copies import are_copies
 from builder.ranks.placement.mixtures import groups_along
-from builder.reasons import AllDividedTwice, ClippedApart, GradientsScaledApart, RankReason
+from builder.reasons import (
+    AllDividedTwice,
+    ClippedApart,
+    CopiesApart,
+    GradientsScaledApart,
+    PartAdded,
+    PartBent,
+    RankReason,
+    SumOfPeersUsed,
+    UnlikeAdded,
+    UpdateLost,
+)
 from builder.reasons.reason import value_of
 
 _STEP = "optimizer"  # the node around what an optimizer does to all parameters
 _MANY = 3
+_PARAMETERS, _GRADIENT, _UPDATED = "parameters.", "input.gradient", "output.value"
+# What is said of a part of a sum that the forward pass reads as if it were the sum.
+_PARTS = (SumOfPeersUsed, PartAdded, PartBent)
+# What is said of parameters as optimizers find them.
+_OF_PARAMETERS = (UpdateLost, CopiesApart)
 # What is said of all gradients at once, at whatever parameter is the first.
 _OF_STEP = (AllDividedTwice, ClippedApart, GradientsScaledApart)
 
@@ -36,13 +54,37 @@ class LoneConflict:
     """A finding about the ranks of one run alone; `names` are what it is about, by rank.
 
     The first of them that a rank's graph has is meant. `more` are parameters of which the same is
-    true. It is `late` where it is about what an optimizer reads or writes.
+    true. It is `late` where it is about what an optimizer reads or writes, and `value` is what it
+    is about. `updates` are the optimizer's calls, by rank, that work on all these parameters.
     """
 
     found: CheckFinding
     names: dict[int, list[str]]
     more: tuple[str, ...] = ()
     late: bool = False
+    updates: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def is_of_gradients(self) -> bool:
+        """Whether it is about gradients as an optimizer reads them."""
+        return _value_of(self.found) == _GRADIENT
+
+    @property
+    def is_of_parameters(self) -> bool:
+        """Whether it is about parameters as a step finds them, which the one before has left."""
+        is_told = any(isinstance(reason, _OF_PARAMETERS) for reason in self.found.reasons)
+        return is_told or _value_of(self.found).startswith(_PARAMETERS)
+
+    def is_shown_by(self, kind: str, name: str, rank: int) -> bool:
+        """Whether a finding of a rank is that the benchmark has another value of the parameter."""
+        is_named = name in self.names.get(rank, ())
+        return self.is_of_parameters and kind == "parameter_differs" and is_named
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The calls that it is about: its own, and those that its reasons name."""
+        told = (text for reason in self.found.reasons for text in msgspec.structs.astuple(reason))
+        return frozenset((self.found.node, *(text for text in told if isinstance(text, str))))
 
 
 def lone_conflicts(problem: SourceSet, benchmark: SourceSet) -> list[LoneConflict]:
@@ -59,7 +101,7 @@ def lone_conflicts(problem: SourceSet, benchmark: SourceSet) -> list[LoneConflic
             known = usual.get(each.step, set())
             own = [finding for finding in each.checked.findings if _said(finding) not in known]
             if own:
-                return list(_grouped(own, each))
+                return list(_grouped(_without_followers(own), each))
     return []
 
 
@@ -91,21 +133,60 @@ def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneCo
     """
     groups: dict[Hashable, list[CheckFinding]] = defaultdict(list)
     for number, finding in enumerate(findings):
-        is_update = finding.node.startswith(OPTIMIZER)
-        key = (*_kind_of(finding), finding.ranks) if is_update else number
-        groups[key].append(finding)
+        groups[_cause_of(finding) or number].append(finding)
     names, told = _Names(step.run), set[str]()
     for own in groups.values():
-        new = [each for each in own if _parameter_of(each.node) not in told]
+        new = [each for each in own if _parameter_of(each) not in told]
         if new:
-            told |= {_parameter_of(each.node) for each in new}
-            more = tuple(_parameter_of(each.node) for each in new[1:])
+            parameters = [_parameter_of(each) for each in new]
+            told.update(parameters)
             shown = names.of(new[0], of_step=names.are_most(new[0], len(new)))
-            yield LoneConflict(new[0], shown, more, names.is_late(new[0]))
+            late, updates = names.is_late(new[0]), names.updates_of(set(parameters))
+            yield LoneConflict(new[0], shown, tuple(parameters[1:]), late, updates)
 
 
-def _parameter_of(node: str) -> str:
-    return next(names_of(node, ""), node)
+def _without_followers(findings: list[CheckFinding]) -> list[CheckFinding]:
+    """The findings without gradients, and what they update, that ranks of an axis hold unlike as
+    they compute unlike.
+
+    A replica that differs, or a part of a sum that is read as the whole, makes what is computed
+    with it another on each rank, and so every gradient that is made of that.
+    """
+    unlike: set[str] = set()
+    kept = []
+    for finding in findings:  # in the order of calls: an optimizer's stand last
+        is_replica, value = finding.check == "replica", _value_of(finding)
+        if is_replica and value in (_GRADIENT, _UPDATED) and finding.axis in unlike:
+            continue
+        kept.append(finding)
+        is_of_replica = is_replica and value.startswith(_PARAMETERS)
+        reads_parts = any(isinstance(reason, _PARTS) for reason in finding.reasons)
+        if is_of_replica or reads_parts:
+            unlike.add(finding.axis)
+    return kept
+
+
+def _cause_of(finding: CheckFinding) -> Hashable | None:
+    """What findings of one cause have alike; None for one that stands for itself.
+
+    One cause are parameters that ranks hold unlike or update alike wrongly, whichever they are, and
+    sums of unlike parameters: from the first collective that is out of step all others are.
+    """
+    said, value = _kind_of(finding), _value_of(finding)
+    if finding.node.startswith(OPTIMIZER):
+        return (*said, finding.ranks)
+    if value.startswith(_PARAMETERS) and finding.check == "replica":
+        return (*said[:2], finding.ranks)
+    if any(isinstance(reason, UnlikeAdded) for reason in finding.reasons):
+        return (*said, finding.ranks)
+    return None
+
+
+def _parameter_of(finding: CheckFinding) -> str:
+    """The parameter that a finding is about; its node where it is about none."""
+    value = _value_of(finding)
+    is_named = finding.node.startswith(OPTIMIZER) or value.startswith(_PARAMETERS)
+    return next(names_of(finding.node, value), finding.node) if is_named else finding.node
 
 
 class _Names:
@@ -153,6 +234,15 @@ class _Names:
                 found[rank].append(name)
         return dict(found) or {rank: [finding.node] for rank in finding.ranks}
 
+    def updates_of(self, parameters: set[str]) -> dict[int, frozenset[str]]:
+        """By rank, the calls inside an optimizer's step that work on some parameters."""
+        found: dict[int, set[str]] = defaultdict(set)
+        for logical, parameter in self._run.updates.items():
+            if parameter in parameters:
+                for rank, name in self._run.origin.get(logical, {}).items():
+                    found[rank].add(name)
+        return {rank: frozenset(names) for rank, names in found.items()}
+
     def is_late(self, finding: CheckFinding) -> bool:
         """Whether it is about a step of an optimizer, and not about what it found there."""
         is_update = finding.node.startswith((OPTIMIZER, _STEP))
@@ -163,7 +253,7 @@ class _Names:
             yield finding.node
             yield from self._run.updates if finding.node == _STEP else ()
             return
-        parameter = _parameter_of(finding.node)
+        parameter = _parameter_of(finding)
         roles = ("parameters_grad.", "parameters.")
         if _value_of(finding) == "parameters.value":
             roles = roles[::-1]
