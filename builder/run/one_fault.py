@@ -105,15 +105,17 @@ def _is_on_the_way(conflict: LoneConflict, ours: StoredFinding, other: StoredFin
 
     The benchmark's ranks agree in these, so that the problem's differ from the benchmark's on one
     rank at least: the calls that update such a parameter read that difference. Where it is so of
-    all gradients, what runs between the backward pass and the optimizer made it.
+    all gradients, what runs between the backward pass and the optimizer made it, or the numbers by
+    which ranks scale them.
     """
-    if not conflict.is_of_gradients or not runs_behind_gradients(other.sort_key):
+    is_about = conflict.is_of_gradients or conflict.is_of_scale
+    if not is_about or not runs_behind_gradients(other.sort_key):
         return False
-    shown = _shown_at(other)
-    if any(shown in calls for calls in conflict.updates.values()):
-        return True
     updates = {call for calls in conflict.updates.values() for call in calls}
-    return ours.name == _STEP and other.name not in updates and other.rank in conflict.found.ranks
+    if _shown_at(other) in updates:
+        return True
+    is_of_all = conflict.is_of_scale or ours.name == _STEP
+    return is_of_all and other.name not in updates and other.rank in conflict.found.ranks
 
 
 def _shown_at(finding: StoredFinding) -> str:

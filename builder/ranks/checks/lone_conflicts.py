@@ -17,6 +17,15 @@ import msgspec
 from builder.dump.sources import SourceSet
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.checks.check_finding import CheckFinding
+from builder.ranks.checks.one_cause import (
+    GRADIENT,
+    PARAMETERS,
+    cause_of,
+    follows,
+    kind_of,
+    makes_unlike,
+    told_value,
+)
 from builder.ranks.checks.self_check import CheckedStep, check_steps
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import RunValues
@@ -28,21 +37,13 @@ from builder.reasons import (
     AllDividedTwice,
     ClippedApart,
     CopiesApart,
+    CopiesScaledApart,
     GradientsScaledApart,
-    PartAdded,
-    PartBent,
-    RankReason,
-    SumOfPeersUsed,
-    UnlikeAdded,
     UpdateLost,
 )
-from builder.reasons.reason import value_of
 
 _STEP = "optimizer"  # the node around what an optimizer does to all parameters
 _MANY = 3
-_PARAMETERS, _GRADIENT, _UPDATED = "parameters.", "input.gradient", "output.value"
-# What is said of a part of a sum that the forward pass reads as if it were the sum.
-_PARTS = (SumOfPeersUsed, PartAdded, PartBent)
 # What is said of parameters as optimizers find them.
 _OF_PARAMETERS = (UpdateLost, CopiesApart)
 # What is said of all gradients at once, at whatever parameter is the first.
@@ -55,7 +56,8 @@ class LoneConflict:
 
     The first of them that a rank's graph has is meant. `more` are parameters of which the same is
     true. It is `late` where it is about what an optimizer reads or writes, and `value` is what it
-    is about. `updates` are the optimizer's calls, by rank, that work on all these parameters.
+    is about. `updates` are the optimizer's calls, by rank, that work on all these parameters, or on
+    any where it is about none.
     """
 
     found: CheckFinding
@@ -67,13 +69,18 @@ class LoneConflict:
     @property
     def is_of_gradients(self) -> bool:
         """Whether it is about gradients as an optimizer reads them."""
-        return _value_of(self.found) == _GRADIENT
+        return told_value(self.found) == GRADIENT
+
+    @property
+    def is_of_scale(self) -> bool:
+        """Whether it is about numbers by which ranks scale what they have alike."""
+        return any(isinstance(reason, CopiesScaledApart) for reason in self.found.reasons)
 
     @property
     def is_of_parameters(self) -> bool:
         """Whether it is about parameters as a step finds them, which the one before has left."""
         is_told = any(isinstance(reason, _OF_PARAMETERS) for reason in self.found.reasons)
-        return is_told or _value_of(self.found).startswith(_PARAMETERS)
+        return is_told or told_value(self.found).startswith(PARAMETERS)
 
     def is_shown_by(self, kind: str, name: str, rank: int) -> bool:
         """Whether a finding of a rank is that the benchmark has another value of the parameter."""
@@ -114,16 +121,7 @@ def _usual(benchmark: SourceSet) -> dict[int, set[Hashable]]:
 
 
 def _said(finding: CheckFinding) -> tuple[Hashable, ...]:
-    return (finding.node, *_kind_of(finding))
-
-
-def _kind_of(finding: CheckFinding) -> tuple[Hashable, ...]:
-    """What a finding says, whatever numbers it gives."""
-    return (finding.check, finding.axis, tuple(map(_code_of, finding.reasons)))
-
-
-def _code_of(reason: RankReason) -> tuple[str, str | None]:
-    return type(reason).__name__, value_of(reason)
+    return (finding.node, *kind_of(finding))
 
 
 def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneConflict]:
@@ -133,7 +131,7 @@ def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneCo
     """
     groups: dict[Hashable, list[CheckFinding]] = defaultdict(list)
     for number, finding in enumerate(findings):
-        groups[_cause_of(finding) or number].append(finding)
+        groups[cause_of(finding) or number].append(finding)
     names, told = _Names(step.run), set[str]()
     for own in groups.values():
         new = [each for each in own if _parameter_of(each) not in told]
@@ -146,46 +144,20 @@ def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneCo
 
 
 def _without_followers(findings: list[CheckFinding]) -> list[CheckFinding]:
-    """The findings without gradients, and what they update, that ranks of an axis hold unlike as
-    they compute unlike.
-
-    A replica that differs, or a part of a sum that is read as the whole, makes what is computed
-    with it another on each rank, and so every gradient that is made of that.
-    """
-    unlike: set[str] = set()
+    """The findings, in the order of calls, without those that follow from an earlier one."""
+    makers: list[CheckFinding] = []
     kept = []
-    for finding in findings:  # in the order of calls: an optimizer's stand last
-        is_replica, value = finding.check == "replica", _value_of(finding)
-        if is_replica and value in (_GRADIENT, _UPDATED) and finding.axis in unlike:
-            continue
-        kept.append(finding)
-        is_of_replica = is_replica and value.startswith(_PARAMETERS)
-        reads_parts = any(isinstance(reason, _PARTS) for reason in finding.reasons)
-        if is_of_replica or reads_parts:
-            unlike.add(finding.axis)
+    for finding in findings:
+        if not any(follows(finding, maker) for maker in makers):
+            kept.append(finding)
+            makers += [finding] if makes_unlike(finding) else []
     return kept
-
-
-def _cause_of(finding: CheckFinding) -> Hashable | None:
-    """What findings of one cause have alike; None for one that stands for itself.
-
-    One cause are parameters that ranks hold unlike or update alike wrongly, whichever they are, and
-    sums of unlike parameters: from the first collective that is out of step all others are.
-    """
-    said, value = _kind_of(finding), _value_of(finding)
-    if finding.node.startswith(OPTIMIZER):
-        return (*said, finding.ranks)
-    if value.startswith(_PARAMETERS) and finding.check == "replica":
-        return (*said[:2], finding.ranks)
-    if any(isinstance(reason, UnlikeAdded) for reason in finding.reasons):
-        return (*said, finding.ranks)
-    return None
 
 
 def _parameter_of(finding: CheckFinding) -> str:
     """The parameter that a finding is about; its node where it is about none."""
-    value = _value_of(finding)
-    is_named = finding.node.startswith(OPTIMIZER) or value.startswith(_PARAMETERS)
+    value = told_value(finding)
+    is_named = finding.node.startswith(OPTIMIZER) or value.startswith(PARAMETERS)
     return next(names_of(finding.node, value), finding.node) if is_named else finding.node
 
 
@@ -235,10 +207,13 @@ class _Names:
         return dict(found) or {rank: [finding.node] for rank in finding.ranks}
 
     def updates_of(self, parameters: set[str]) -> dict[int, frozenset[str]]:
-        """By rank, the calls inside an optimizer's step that work on some parameters."""
+        """By rank, the calls inside an optimizer's step that work on some parameters, or on any
+        where it works on none of them.
+        """
         found: dict[int, set[str]] = defaultdict(set)
+        known = parameters.intersection(self._run.updates.values())
         for logical, parameter in self._run.updates.items():
-            if parameter in parameters:
+            if not known or parameter in known:
                 for rank, name in self._run.origin.get(logical, {}).items():
                     found[rank].add(name)
         return {rank: frozenset(names) for rank, names in found.items()}
@@ -246,7 +221,7 @@ class _Names:
     def is_late(self, finding: CheckFinding) -> bool:
         """Whether it is about a step of an optimizer, and not about what it found there."""
         is_update = finding.node.startswith((OPTIMIZER, _STEP))
-        return is_update and _value_of(finding) != "parameters.value"
+        return is_update and told_value(finding) != "parameters.value"
 
     def _shown_by(self, finding: CheckFinding) -> Iterator[str]:
         if not finding.node.startswith(OPTIMIZER):
@@ -255,14 +230,10 @@ class _Names:
             return
         parameter = _parameter_of(finding)
         roles = ("parameters_grad.", "parameters.")
-        if _value_of(finding) == "parameters.value":
+        if told_value(finding) == "parameters.value":
             roles = roles[::-1]
         for role in roles:
             for key, owner in zip(self._values.keys, self._values.owner, strict=True):
                 if key.startswith(role) and parameter in names_of(owner, key):
                     yield owner
         yield from (call for call, own in self._run.updates.items() if own == parameter)
-
-
-def _value_of(finding: CheckFinding) -> str:
-    return next(filter(None, map(value_of, finding.reasons)), "")
