@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from builder.dump.grouped_products import mark_unwritten
 from builder.dump.joined_tensors import JoinedTensor
 from builder.dump.json_files import FormError, read_json
 from builder.dump.kernel_dump import read_kernels
@@ -205,6 +206,7 @@ def read_dump(path: Path) -> Dump:
     head, values, ranges = _read_values(file, bool(parents))
     if not parents and head.framework == "pytorch" and head.task == "statistics":
         mark_not_finite(values.records)
+    mark_unwritten(values, ranges)
     ranges = {names.get(name, name): place for name, place in ranges.items()}
     return Dump(
         path=path,

@@ -171,6 +171,16 @@ def matrix_product(operands: Operands, factors: Factors, result: Result) -> list
     return _contraction(x, y, x.shape[-1] if x.shape else 1, result.size)
 
 
+def grouped_product(operands: Operands, factors: Factors, result: Result) -> list[float]:
+    """A matrix product a group of rows: where all rows lie in the one group whose factor is off,
+    its elements are √groups times as far apart as those of all groups are.
+    """
+    x, y = operands[:2]
+    groups = max(one.shape[0] if len(one.shape) > 2 else 1 for one in (x, y))
+    both = _contraction(x, y, x.shape[-1] if x.shape else 1, result.size)
+    return [sqrt(groups) * gain for gain in both] + [inf] * (len(operands) - 2)
+
+
 def layer(operands: Operands, factors: Factors, result: Result) -> list[float]:
     """Linear layers and convolutions: each element of the result sums a row of the weight."""
     x, weight, *bias = operands

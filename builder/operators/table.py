@@ -231,6 +231,7 @@ TABLE: dict[str, Operator] = {
         forward.matrix_product,
         backward.matrix_product,
     ),
+    **_family("_grouped_mm", "reduces linear product", 2, forward.grouped_product),
     **_family("mv dot", "reduces linear", 2, forward.matrix_product, backward.matrix_product),
     **_family("linear", "reduces linear product", 2, forward.layer, backward.layer),
     **_family("conv1d conv2d conv3d", "reduces product", 2, forward.layer, backward.layer),

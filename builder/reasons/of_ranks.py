@@ -58,6 +58,13 @@ class ClippedApart(RankFact, frozen=True):
     factors: str
 
 
+class CopiesScaledApart(RankFact, frozen=True):
+    """Ranks multiply by unlike numbers what all ranks of an axis hold alike."""
+
+    axis: str
+    factors: str
+
+
 class NormCountsOften(RankFact, frozen=True):
     """The norm for clipping counts what ranks repeat once for each of them."""
 
@@ -411,6 +418,7 @@ RankReason: TypeAlias = Union[  # noqa: UP007 - a line each
     OptimizerApart,
     GradientsScaledApart,
     ClippedApart,
+    CopiesScaledApart,
     NormCountsOften,
     UpdateLost,
     DrawsOther,

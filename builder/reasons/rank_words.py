@@ -48,6 +48,11 @@ RANK_SENTENCES: Mapping[str, Words] = {
         "the gradients that optimizers read were scaled by {factors}; all ranks clip by one factor",
         "优化器读取的梯度被缩放了 {factors}；所有卡应当以同一系数裁剪",
     ),
+    "copies_scaled_apart": Words(
+        "it scales what is the same on all {axis} ranks by unlike numbers: {factors}; a count, a "
+        "norm or a rate that is one rank's own",
+        "它以各卡不同的数缩放所有 {axis} 卡上相同的值：{factors}；计数、范数或学习率只属于单卡",
+    ),
     "clipped_apart": Words(
         "gradients were clipped by {factors}: each by a norm of its own; all ranks clip by one "
         "factor",

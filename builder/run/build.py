@@ -23,9 +23,10 @@ from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
 from builder.reasons import NothingComparable, OnlyIn, PrecisionSetting, Reason, encode
 from builder.run.executor import LocalProcesses, Watch
+from builder.run.one_fault import one_a_fault
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
-from builder.run.rank_conflicts import one_a_node, rank_conflicts
+from builder.run.rank_conflicts import rank_conflicts
 from builder.run.reaches import load_readers, with_reaches
 from builder.work.mapping_rules import check_rules, manual_pairs, match_rules
 from builder.work.merge_coverage import merged_summary, merged_values
@@ -158,7 +159,8 @@ def put_together(
         check_rules(rules, request.options, outcomes)
         links, discords = link_ranks(outcomes)
         conflicts = rank_conflicts(plan.pairs, outcomes, database)
-        findings = one_a_node(order_findings(outcomes, [*conflicts, *discords], links))
+        told = [each.finding for each in conflicts]
+        findings = one_a_fault(order_findings(outcomes, [*told, *discords], links), conflicts)
         summary = _summary(plan, outcomes, request.is_comparison)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
         facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)

@@ -16,6 +16,7 @@ from builder.errors import BuilderError
 from builder.match.tree import runs_behind_gradients
 from builder.ranks.checks.lone_conflicts import LoneConflict, lone_conflicts
 from builder.reasons import RanksConflict, Reason, same_of
+from builder.run.one_fault import StoredConflict
 from builder.work.outcome import PairOutcome, StoredFinding
 from builder.work.plan import PairPlan
 from builder.write.result_writer import Database
@@ -27,7 +28,7 @@ _NODE = "SELECT id, exec_order, direction, parent IS NULL OR depth = 1 FROM node
 
 def rank_conflicts(
     pairs: Sequence[PairPlan], outcomes: Sequence[PairOutcome], database: Database
-) -> list[StoredFinding]:
+) -> list[StoredConflict]:
     """What the problem's ranks contradict each other in, up to the first step that has findings.
 
     Nothing where ranks were merged, where one run has a single rank, and where no dump tells how
@@ -42,7 +43,8 @@ def rank_conflicts(
         return []
     at = {(outcome.step, outcome.rank): outcome for outcome in outcomes if outcome.graphs}
     with database.transaction() as connection:
-        return [stored for each in found for stored in [_stored(each, at, connection)] if stored]
+        stored = [(each, _stored(each, at, connection)) for each in found]
+    return [StoredConflict(each, finding) for each, finding in stored if finding is not None]
 
 
 def _sides(pairs: Sequence[PairPlan]) -> tuple[SourceSet, SourceSet] | None:
@@ -68,16 +70,33 @@ def _stored(
     conflict: LoneConflict, at: Mapping[Place, PairOutcome], connection: sqlite3.Connection
 ) -> StoredFinding | None:
     """A conflict at the first node that shows it, on a guilty rank where one has such a node."""
-    found = conflict.found
-    for rank in sorted(conflict.names, key=lambda rank: (rank not in found.ranks, rank)):
-        outcome = at.get((found.step, rank))
+    step, ranks = conflict.found.step, _off(conflict, at)
+    for rank in sorted(conflict.names, key=lambda rank: (rank not in ranks, rank)):
+        outcome = at.get((step, rank))
         if outcome is None:
             continue
         for name in conflict.names[rank]:
             node = _node(connection, outcome.graphs[0], name)
             if node is not None:
-                return _finding(conflict, outcome, name, node)
+                finding = _finding(conflict, outcome, name, node)
+                return replace(finding, reasons=_reasons(conflict, ranks))
     return None
+
+
+def _off(conflict: LoneConflict, at: Mapping[Place, PairOutcome]) -> tuple[int, ...]:
+    """The ranks that are off: of a parameter those that hold another than the benchmark's do.
+
+    Each rank's was compared with it. All that ranks alone tell where none or all of them do.
+    """
+    found = conflict.found
+    own = ((rank, at.get((found.step, rank))) for rank in found.ranks)
+    apart = tuple(
+        rank
+        for rank, outcome in own
+        if outcome is not None
+        and any(conflict.is_shown_by(one.kind, one.name, rank) for one in outcome.findings)
+    )
+    return apart or found.ranks
 
 
 def _node(connection: sqlite3.Connection, graph: int, name: str) -> tuple[int, int, int] | None:
@@ -112,7 +131,7 @@ def _finding(
         score=1.0,
         input_score=None,
         introduced=1.0,
-        reasons=_reasons(conflict),
+        reasons=[],
         propagated_to=0,
     )
 
@@ -123,30 +142,9 @@ def _first_behind(findings: Sequence[StoredFinding]) -> tuple[int, int]:
     return (min(behind)[0] if behind else _AFTER, -1)
 
 
-def _reasons(conflict: LoneConflict) -> list[Reason]:
+def _reasons(conflict: LoneConflict, ranks: Sequence[int]) -> list[Reason]:
     found = conflict.found
-    ranks = ", ".join(map(str, found.ranks))
-    said = RanksConflict(found.text, found.axis, ranks, found.coordinates)
+    where = dict(zip(found.ranks, found.coordinates.split("; "), strict=False))
+    told = "; ".join(where[rank] for rank in ranks if rank in where)
+    said = RanksConflict(found.text, found.axis, ", ".join(map(str, ranks)), told)
     return [said, *same_of(list(conflict.more))]
-
-
-def one_a_node(findings: Sequence[StoredFinding]) -> list[StoredFinding]:
-    """The findings in order; what ranks say of a node is said by what else is found there."""
-    first: dict[tuple[int, int], int] = {}
-    kept: list[StoredFinding] = []
-    for finding in findings:
-        at = first.setdefault((finding.graph, finding.node), len(kept))
-        if at == len(kept) or not _is_of_ranks(finding, kept[at]):
-            kept.append(finding)
-            continue
-        reasons = kept[at].reasons
-        if not _is_of_ranks(kept[at]):
-            reasons = [*reasons, *finding.reasons]
-        count = kept[at].propagated_to + finding.propagated_to
-        kept[at] = replace(kept[at], reasons=reasons, propagated_to=count)
-    return kept
-
-
-def _is_of_ranks(*findings: StoredFinding) -> bool:
-    """Whether any of some findings is what ranks say of each other."""
-    return any(isinstance(one.reasons[0], RanksConflict) for one in findings)

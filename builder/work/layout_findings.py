@@ -14,7 +14,7 @@ from builder.diagnosis.blame import Walked
 from builder.diagnosis.finding import Finding, FindingKind
 from builder.match.tree import Tree, TreeNode
 from builder.ranks.checks.guilt import guilty_ranks, ranks_that_add_nothing
-from builder.ranks.checks.self_check import check_groups, check_sums
+from builder.ranks.checks.self_check import check_groups, check_step, check_sums
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.resolve import Conflict
 from builder.ranks.layout.coordinates import RunLayout
@@ -52,6 +52,7 @@ def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedM
     values = RunValues(merged.problem)
     findings += _of_other_axes(comparison.matching.problem, values)
     findings.sort(key=Finding.sort_key)
+    findings = [*_of_parts(findings[0], comparison.matching.problem, merged), *findings]
     findings = _without_followers(findings)
     findings = _with_one_for_all(findings, comparison)
     findings = one_finding_a_cause(findings, comparison, merged)
@@ -135,6 +136,23 @@ def _of_other_axes(problem: Tree, values: RunValues) -> list[Finding]:
         for finding in check_groups(0, values)
         if finding.node in by_name
     ]
+
+
+def _of_parts(first: Finding, problem: Tree, merged: MergedMatch) -> list[Finding]:
+    """A part of a sum that ranks use as the whole where nothing else differs yet.
+
+    A part of a cut or rounded value may be within what rounding allows of the whole where the
+    ranks' own numbers tell it from the call on.
+    """
+    by_name = problem.by_name
+    told = [
+        Finding("introduced", node, "problem", node.exec_order, [PartialUsed(each.text)], score=1.0)
+        for each in check_step(0, merged.problem).findings
+        if each.check == "partial" and (node := by_name.get(each.node)) is not None
+    ]
+    earliest = min(told, key=Finding.sort_key, default=None)
+    is_before = earliest is not None and earliest.sort_key() < first.sort_key()
+    return [earliest] if is_before and earliest is not None else []
 
 
 def _explain_sums(findings: list[Finding], values: RunValues) -> None:

@@ -12,12 +12,14 @@ from msprobe.cli.merge_flags import add_size_flags, merge_options
 from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from builder.ranks.checks.check_finding import CheckFinding
     from builder.ranks.checks.repeats import Repeated
     from builder.ranks.checks.self_check import Checked
 
 SUMMARY = "compare the ranks of one parallel run with each other; needs no benchmark run"
-_SHOWN = 20
+_SHOWN, _NAMED = 20, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,13 +74,26 @@ def _report(dump: Path, checked: Checked) -> list[str]:
 
 
 def _finding(place: int, each: Repeated) -> list[str]:
-    finding, count = each.first, len(each.later)
+    finding = each.first
     lines = [f"{place}. {finding.node} (step {finding.step})"]
     lines += [f"   inside {finding.inside}"] if finding.inside else []
     lines += [f"   {finding.text}"]
-    if count:
-        last = max(after.step for after in each.later)
-        lines.append(
-            f"   the parameter differs in {count} more place{'s' * (count != 1)}, up to step {last}"
-        )
+    if each.alike:
+        names = ", ".join(one.node for one in each.alike[:_NAMED])
+        more = ", …" if len(each.alike) > _NAMED else ""
+        lines.append(f"   the same is true of {len(each.alike)} more: {names}{more}")
+    if each.behind:
+        behind = [*each.behind, *each.later]
+        return [*lines, *_counted(behind, "1 copy differs behind it", "{} copies differ behind it")]
+    what = "what is named differs" if each.alike else "the parameter differs"
+    lines += _counted(each.later, f"{what} in 1 more place", f"{what} in {{}} more places")
     return lines
+
+
+def _counted(findings: Sequence[CheckFinding], one: str, many: str) -> list[str]:
+    """A line on how many findings follow, and up to which step; none where none do."""
+    if not findings:
+        return []
+    last = max(after.step for after in findings)
+    said = one if len(findings) == 1 else many.format(len(findings))
+    return [f"   {said}, up to step {last}"]

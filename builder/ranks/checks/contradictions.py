@@ -17,8 +17,10 @@ from builder.ranks.placement.emptied_parts import emptied_parts
 from builder.ranks.placement.gathered_orders import out_of_order
 from builder.ranks.placement.mixtures import groups_along
 from builder.ranks.placement.owned_rows import misowned_rows
+from builder.ranks.placement.unlike_scales import unlike_scales
 from builder.reasons import (
     CopiesApart,
+    CopiesScaledApart,
     FewerReductions,
     GatheredOutOfOrder,
     LayersEqual,
@@ -43,6 +45,10 @@ def contradictions(step: int, values: RunValues) -> Iterator[CheckFinding]:
     for axis in ("tp", "cp"):
         if values.run.layout.size(axis) > 1:
             yield from _of_orders(step, values, axis)
+    for scale in unlike_scales(values):
+        factors = listed(f"{scale.numbers[rank]:.6g} on rank {rank}" for rank in scale.numbers)
+        apart = CopiesScaledApart(scale.axis, factors)
+        yield _finding("update", step, values, scale.call, apart, tuple(scale.numbers))
     for lacking in lacking_sums(values):
         said = FewerReductions(lacking.count, lacking.kind, lacking.peers, lacking.usual)
         yield _finding("partial", step, values, lacking.module, said)

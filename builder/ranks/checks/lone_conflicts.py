@@ -9,12 +9,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
+
+import msgspec
 
 from builder.dump.sources import SourceSet
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.checks.check_finding import CheckFinding
+from builder.ranks.checks.one_cause import (
+    GRADIENT,
+    PARAMETERS,
+    cause_of,
+    follows,
+    kind_of,
+    makes_unlike,
+    told_value,
+)
 from builder.ranks.checks.self_check import CheckedStep, check_steps
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import RunValues
@@ -22,11 +33,19 @@ from builder.ranks.joining.told import OPTIMIZER, names_of
 from builder.ranks.layout.coordinates import Sizes
 from builder.ranks.placement.copies import are_copies
 from builder.ranks.placement.mixtures import groups_along
-from builder.reasons import AllDividedTwice, ClippedApart, GradientsScaledApart, RankReason
-from builder.reasons.reason import value_of
+from builder.reasons import (
+    AllDividedTwice,
+    ClippedApart,
+    CopiesApart,
+    CopiesScaledApart,
+    GradientsScaledApart,
+    UpdateLost,
+)
 
 _STEP = "optimizer"  # the node around what an optimizer does to all parameters
 _MANY = 3
+# What is said of parameters as optimizers find them.
+_OF_PARAMETERS = (UpdateLost, CopiesApart)
 # What is said of all gradients at once, at whatever parameter is the first.
 _OF_STEP = (AllDividedTwice, ClippedApart, GradientsScaledApart)
 
@@ -36,13 +55,43 @@ class LoneConflict:
     """A finding about the ranks of one run alone; `names` are what it is about, by rank.
 
     The first of them that a rank's graph has is meant. `more` are parameters of which the same is
-    true. It is `late` where it is about what an optimizer reads or writes.
+    true. It is `late` where it is about what an optimizer reads or writes, and `value` is what it
+    is about. `updates` are the optimizer's calls, by rank, that work on all these parameters, or on
+    any where it is about none.
     """
 
     found: CheckFinding
     names: dict[int, list[str]]
     more: tuple[str, ...] = ()
     late: bool = False
+    updates: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def is_of_gradients(self) -> bool:
+        """Whether it is about gradients as an optimizer reads them."""
+        return told_value(self.found) == GRADIENT
+
+    @property
+    def is_of_scale(self) -> bool:
+        """Whether it is about numbers by which ranks scale what they have alike."""
+        return any(isinstance(reason, CopiesScaledApart) for reason in self.found.reasons)
+
+    @property
+    def is_of_parameters(self) -> bool:
+        """Whether it is about parameters as a step finds them, which the one before has left."""
+        is_told = any(isinstance(reason, _OF_PARAMETERS) for reason in self.found.reasons)
+        return is_told or told_value(self.found).startswith(PARAMETERS)
+
+    def is_shown_by(self, kind: str, name: str, rank: int) -> bool:
+        """Whether a finding of a rank is that the benchmark has another value of the parameter."""
+        is_named = name in self.names.get(rank, ())
+        return self.is_of_parameters and kind == "parameter_differs" and is_named
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The calls that it is about: its own, and those that its reasons name."""
+        told = (text for reason in self.found.reasons for text in msgspec.structs.astuple(reason))
+        return frozenset((self.found.node, *(text for text in told if isinstance(text, str))))
 
 
 def lone_conflicts(problem: SourceSet, benchmark: SourceSet) -> list[LoneConflict]:
@@ -59,7 +108,7 @@ def lone_conflicts(problem: SourceSet, benchmark: SourceSet) -> list[LoneConflic
             known = usual.get(each.step, set())
             own = [finding for finding in each.checked.findings if _said(finding) not in known]
             if own:
-                return list(_grouped(own, each))
+                return list(_grouped(_without_followers(own), each))
     return []
 
 
@@ -72,16 +121,7 @@ def _usual(benchmark: SourceSet) -> dict[int, set[Hashable]]:
 
 
 def _said(finding: CheckFinding) -> tuple[Hashable, ...]:
-    return (finding.node, *_kind_of(finding))
-
-
-def _kind_of(finding: CheckFinding) -> tuple[Hashable, ...]:
-    """What a finding says, whatever numbers it gives."""
-    return (finding.check, finding.axis, tuple(map(_code_of, finding.reasons)))
-
-
-def _code_of(reason: RankReason) -> tuple[str, str | None]:
-    return type(reason).__name__, value_of(reason)
+    return (finding.node, *kind_of(finding))
 
 
 def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneConflict]:
@@ -91,21 +131,34 @@ def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneCo
     """
     groups: dict[Hashable, list[CheckFinding]] = defaultdict(list)
     for number, finding in enumerate(findings):
-        is_update = finding.node.startswith(OPTIMIZER)
-        key = (*_kind_of(finding), finding.ranks) if is_update else number
-        groups[key].append(finding)
+        groups[cause_of(finding) or number].append(finding)
     names, told = _Names(step.run), set[str]()
     for own in groups.values():
-        new = [each for each in own if _parameter_of(each.node) not in told]
+        new = [each for each in own if _parameter_of(each) not in told]
         if new:
-            told |= {_parameter_of(each.node) for each in new}
-            more = tuple(_parameter_of(each.node) for each in new[1:])
+            parameters = [_parameter_of(each) for each in new]
+            told.update(parameters)
             shown = names.of(new[0], of_step=names.are_most(new[0], len(new)))
-            yield LoneConflict(new[0], shown, more, names.is_late(new[0]))
+            late, updates = names.is_late(new[0]), names.updates_of(set(parameters))
+            yield LoneConflict(new[0], shown, tuple(parameters[1:]), late, updates)
 
 
-def _parameter_of(node: str) -> str:
-    return next(names_of(node, ""), node)
+def _without_followers(findings: list[CheckFinding]) -> list[CheckFinding]:
+    """The findings, in the order of calls, without those that follow from an earlier one."""
+    makers: list[CheckFinding] = []
+    kept = []
+    for finding in findings:
+        if not any(follows(finding, maker) for maker in makers):
+            kept.append(finding)
+            makers += [finding] if makes_unlike(finding) else []
+    return kept
+
+
+def _parameter_of(finding: CheckFinding) -> str:
+    """The parameter that a finding is about; its node where it is about none."""
+    value = told_value(finding)
+    is_named = finding.node.startswith(OPTIMIZER) or value.startswith(PARAMETERS)
+    return next(names_of(finding.node, value), finding.node) if is_named else finding.node
 
 
 class _Names:
@@ -153,26 +206,34 @@ class _Names:
                 found[rank].append(name)
         return dict(found) or {rank: [finding.node] for rank in finding.ranks}
 
+    def updates_of(self, parameters: set[str]) -> dict[int, frozenset[str]]:
+        """By rank, the calls inside an optimizer's step that work on some parameters, or on any
+        where it works on none of them.
+        """
+        found: dict[int, set[str]] = defaultdict(set)
+        known = parameters.intersection(self._run.updates.values())
+        for logical, parameter in self._run.updates.items():
+            if not known or parameter in known:
+                for rank, name in self._run.origin.get(logical, {}).items():
+                    found[rank].add(name)
+        return {rank: frozenset(names) for rank, names in found.items()}
+
     def is_late(self, finding: CheckFinding) -> bool:
         """Whether it is about a step of an optimizer, and not about what it found there."""
         is_update = finding.node.startswith((OPTIMIZER, _STEP))
-        return is_update and _value_of(finding) != "parameters.value"
+        return is_update and told_value(finding) != "parameters.value"
 
     def _shown_by(self, finding: CheckFinding) -> Iterator[str]:
         if not finding.node.startswith(OPTIMIZER):
             yield finding.node
             yield from self._run.updates if finding.node == _STEP else ()
             return
-        parameter = _parameter_of(finding.node)
+        parameter = _parameter_of(finding)
         roles = ("parameters_grad.", "parameters.")
-        if _value_of(finding) == "parameters.value":
+        if told_value(finding) == "parameters.value":
             roles = roles[::-1]
         for role in roles:
             for key, owner in zip(self._values.keys, self._values.owner, strict=True):
                 if key.startswith(role) and parameter in names_of(owner, key):
                     yield owner
         yield from (call for call, own in self._run.updates.items() if own == parameter)
-
-
-def _value_of(finding: CheckFinding) -> str:
-    return next(filter(None, map(value_of, finding.reasons)), "")

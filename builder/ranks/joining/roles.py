@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from builder.ranks.joining.joined_statistics import (
     norms_of_parts,
     outside,
 )
-from builder.ranks.joining.layouts import Candidate, Shape, ValueClass, candidates
+from builder.ranks.joining.layouts import AXIS_NAMES, Candidate, Shape, ValueClass, candidates
 from builder.ranks.joining.parts import Floats, Grid, RunValues, indices
 from builder.ranks.joining.tolerances import (
     Roundings,
@@ -154,7 +155,8 @@ def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
 def padded_readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
     """The readings that leave one extent of vocabulary weights or logits unlike: padding.
 
-    Vocabularies are padded so that they can be cut; the smaller extent is the logical one.
+    Vocabularies are padded so that they can be cut; the smaller extent is the logical one, unless
+    both are cut.
     """
     if not _VOCABULARY.search(role.name):
         return []
@@ -162,8 +164,10 @@ def padded_readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
         candidates(grid.shapes, grid.sizes, role.value_class, may, grid.placements)
         for grid, may in zip(role.grids, may_sum, strict=True)
     )
+    at = AXIS_NAMES.index("tp")
+    ranks = (role.grids[0].sizes[at], role.grids[1].sizes[at])
     found = [
-        Reading(one, other, tuple(map(min, zip(one.shape, other.shape, strict=True))))
+        Reading(one, other, _unpadded((one.shape, other.shape), ranks))
         for one in ours
         for other in theirs
         if _is_padded(one.shape, other.shape)
@@ -176,6 +180,24 @@ def _is_padded(ours: Shape, theirs: Shape) -> bool:
         return False
     unlike = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
     return len(unlike) == 1 and max(unlike[0]) <= _MOST_PADDED * min(unlike[0])
+
+
+def _unpadded(shapes: tuple[Shape, Shape], ranks: tuple[int, int]) -> Shape:
+    """The extents of which all rows are those of tokens on both sides, of so many tp ranks each.
+
+    Where n and m ranks cut a vocabulary V, each side has padded it to the next multiple of k·n and
+    k·m for one k (Megatron's `make_vocab_size_divisible_by`): V is more than either extent less
+    such a multiple. The largest k that divides the parts of both leaves the fewest certain rows.
+    """
+    extents = list(map(min, zip(*shapes, strict=True)))
+    for dim, pair in enumerate(zip(*shapes, strict=True)):
+        parts = [divmod(extent, count) for extent, count in zip(pair, ranks, strict=True)]
+        if pair[0] == pair[1] or min(ranks) < 2 or any(rest for _, rest in parts):
+            continue
+        step = gcd(*(extent for extent, _ in parts))
+        certain = max(extent - step * count for extent, count in zip(pair, ranks, strict=True)) + 1
+        extents[dim] = max(1, min(extents[dim], certain))
+    return tuple(extents)
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ _SUMS = frozenset(
     ("__add__", "__radd__", "__iadd__", "add", "__sub__", "__rsub__", "__isub__", "sub")
 )
 _SCALES = frozenset("__mul__ __rmul__ mul mul_ __imul__ __truediv__ div div_ __itruediv__".split())
-_PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm", "bmm", "baddbmm"))
+_PRODUCTS = frozenset(("linear", "matmul", "__matmul__", "mm", "bmm", "baddbmm", "_grouped_mm"))
 _MASKS = frozenset(("masked_fill", "__mul__", "mul", "where"))
 _SHAPING: tuple[Trait, ...] = ("view", "part", "turn", "keep", "cast", "converts")
 _TINY = 1e-6  # a share is told in double precision, or is 1/3 of single precision

@@ -56,7 +56,9 @@ def _forward(values: RunValues, axis: str) -> Iterator[Origin]:
         is_weight = any(fingerprint(values.records(index)[0]) in weights for index in whole)
         if len(shapes) == len(whole) == len(own) == 1 and not is_weight:
             maker = _maker(values, own[0])
-            if _is_own(values, at["output.0"], axis) and maker:
+            # Beside a large whole a part may be less than a rounding of the sum's norm, but equal
+            # numbers and unlike ones never have equal sums.
+            if maker and not _is_whole(values, at["output.0"], axis):
                 yield Origin(_module_of(values, maker), owner, maker, of_gradient=False)
 
 

@@ -46,6 +46,7 @@ def micro_one_loss_divided_twice(run: Experiment) -> None:
     r"^optimizer$",
     r"^Optimizer\.",
     r"^Distributed\.",
+    r"^Tensor\.mul_",
     size=MASKED,
     benchmark=Layout(per_token=True),
 )

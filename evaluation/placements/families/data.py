@@ -212,7 +212,7 @@ def weights_not_sent(run: Run) -> None:
     run.train(model, work)
 
 
-@case("second", DP2, r"^Optimizer\.", r"^Distributed\.all_reduce")
+@case("second", DP2, r"^Optimizer\.", r"^Distributed\.all_reduce", r"^Tensor\.div_")
 def own_number_of_tokens(run: Run) -> None:
     """Sums of losses are divided by the process's own number of tokens behind the reduction."""
     model = net(run.dtype)

@@ -14,7 +14,7 @@ from torch.nn import functional
 from evaluation.parallel.collective import Copy, Reduce
 from evaluation.placements.case import case
 from evaluation.placements.families import context, data, experts, sequence, tensor
-from evaluation.placements.net import WIDTH, Layer, loss_of, net
+from evaluation.placements.net import WIDTH, Layer, loss_of, net, summed_loss_of
 from evaluation.placements.run import VOCABULARY, Run
 
 DP2, DP4, TP2, EP2 = {"dp": 2}, {"dp": 4}, {"tp": 2}, {"ep": 2}
@@ -304,7 +304,7 @@ class _Own(nn.Module):
         return functional.embedding(own, self.weight)  # type: ignore[arg-type]
 
 
-@case("late", EP2, r"^Optimizer\.", r"^optimizer")
+@case("late", EP2, r"^Optimizer\.", r"^optimizer", r"^Tensor\.mul_")
 def clipped_by_the_norm_of_own_experts(run: Run) -> None:
     """Each process clips by a norm that counts its own experts alone."""
     model = experts.sending(run)
@@ -356,5 +356,40 @@ def loss_and_gradients_summed(run: Run) -> None:
         loss = loss_of(model(tokens), labels)
         (Both.apply(loss) if run.wrong else loss).backward()
         data.average(run, model)
+
+    run.train(model, work)
+
+
+@case("late", DP2, r"^Tensor\.(mul_|addcdiv_)", r"^Optimizer\.", r"^optimizer")
+def rate_by_own_count(run: Run) -> None:
+    """Each process's learning rate follows the tokens that it has seen itself."""
+    model = net(run.dtype)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, eps=1e-5, foreach=False)
+
+    def work(step: int) -> None:
+        data.backward(run, model, step)
+        data.average(run, model)
+        seen = 1 + run.at("dp") if run.wrong else 2
+        optimizer.param_groups[0]["lr"] = 1e-2 * seen / 2
+
+    run.train(model, work, optimizer)
+
+
+@case("late", CP2, r"^Torch\.mul", r"^Tensor\.(mul|__mul__)", r"^Optimizer\.")
+def gradients_weighed_by_own_share(run: Run) -> None:
+    """Sums over the sequence are weighed by how much of it a process has, not by the whole."""
+    model = net(run.dtype)
+
+    def work(step: int) -> None:
+        tokens, labels = run.batch(step)
+        part = slice(0, 4) if run.at("cp") == 0 else slice(4, None)
+        summed_loss_of(model(tokens[:, part]), labels[:, part]).backward()
+        share = torch.tensor(float(labels[:, part].numel()))
+        if not run.wrong:
+            dist.all_reduce(share, group=run.group("cp"))
+        for parameter in model.parameters():
+            assert parameter.grad is not None
+            dist.all_reduce(parameter.grad, group=run.group("cp"))
+            parameter.grad = parameter.grad * (1 / share)
 
     run.train(model, work)

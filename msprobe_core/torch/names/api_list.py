@@ -60,8 +60,8 @@ RECORDED: dict[str, frozenset[str]] = {
     "Torch": frozenset(
         """
         _adaptive_avg_pool2d _add_relu _add_relu_ _aminmax _batch_norm_impl_index _convolution
-        _foreach_norm _fused_adamw_ _native_multi_head_attention _softmax_backward_data
-        _transformer_encoder_layer_fwd abs abs_ absolute acos acos_ acosh
+        _foreach_norm _fused_adamw_ _grouped_mm _native_multi_head_attention _scaled_grouped_mm
+        _softmax_backward_data _transformer_encoder_layer_fwd abs abs_ absolute acos acos_ acosh
         acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv
         addmv_ addr affine_grid_generator all alpha_dropout alpha_dropout_ amax amin aminmax
         angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan
@@ -171,9 +171,9 @@ MOVES_DATA_ONLY = frozenset(
 CORE = frozenset(
     """
     __div__ __idiv__ __matmul__ __pow__ __truediv__ _all_gather_base _convolution _foreach_norm
-    _fused_adamw_ _reduce_scatter_base addbmm addcdiv addcdiv_ addcmul addcmul_ addmm addmv addr
-    all_gather all_gather_into_tensor all_gather_single all_reduce all_to_all
-    all_to_all_single baddbmm
+    _fused_adamw_ _grouped_mm _reduce_scatter_base _scaled_grouped_mm addbmm
+    addcdiv addcdiv_ addcmul addcmul_ addmm addmv addr all_gather all_gather_into_tensor
+    all_gather_single all_reduce all_to_all all_to_all_single baddbmm
     batch_isend_irecv batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits
     bmm broadcast cdist chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
     conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cosine_similarity

@@ -43,6 +43,7 @@ CALLS: list[tuple[str, Computed, Shapes, bool, float]] = [
     ("log_softmax", lambda x: x.log_softmax(-1), [(8, 16)], False, 4),
     ("matmul", torch.matmul, [(3, 8, 16), (3, 16, 5)], False, 8),
     ("matmul", torch.matmul, [(3, 8, 16), (16, 5)], False, 8),
+    ("_grouped_mm", torch.matmul, [(3, 8, 16), (3, 16, 5)], False, 12),
     ("mv", torch.mv, [(8, 16), (16,)], False, 8),
     ("linear", functional.linear, [(3, 8, 16), (5, 16), (5,)], False, 8),
     ("conv2d", functional.conv2d, [(2, 4, 9, 9), (6, 4, 3, 3), (6,)], False, 8),

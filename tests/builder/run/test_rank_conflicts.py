@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -26,14 +27,25 @@ def _train(folder: Path, fault: str, rank: int) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     debugger = PrecisionDebugger(config_path=str(folder / "config.json"))
     for step in range(2):
+        with torch.no_grad():
+            if fault == "replica" and rank == 1 and step == 0:
+                inner[2].weight.mul_(1.1)
         debugger.start(model)
         batch = torch.randn(4, 8, generator=torch.Generator().manual_seed(10 * step + rank))
-        with model.no_sync() if fault == "no_sync" else nullcontext():
-            model(batch).square().mean().backward()
+        with model.no_sync() if fault in ("no_sync", "mixed") else nullcontext():
+            factor = 2.0 if fault == "two" and step == 0 else 1.0
+            (model(batch).square().mean() * factor).backward()
         scaled = inner[0].weight.grad
-        if fault == "scaled" and rank == 1 and scaled is not None:
+        if fault in ("scaled", "two") and rank == 1 and scaled is not None:
             scaled.mul_(0.5)
+        # In another order on each rank, no gradient meets its own.
+        weights = [inner[0].weight, inner[2].weight][:: 1 if rank == 0 else -1]
+        for weight in weights if fault == "mixed" else ():
+            dist.all_reduce(weight.grad)
+        kept = inner[2].weight.detach().clone()
         optimizer.step()
+        if fault == "stale" and rank == 1 and step == 0:
+            inner[2].weight.data.copy_(kept)
         debugger.stop()
         debugger.step()
         optimizer.zero_grad()
@@ -76,3 +88,40 @@ def test_one_gradient_is_named_by_its_parameter(sound: Path, tmp_path: Path) -> 
 def test_what_ranks_say_in_both_runs_is_how_the_program_works(tmp_path: Path) -> None:
     ours, theirs = (_recorded(tmp_path / name, "no_sync") for name in ("one", "other"))
     assert _found(ours, theirs, tmp_path / "out") == []
+
+
+def test_a_gradient_apart_and_the_call_that_shows_in_its_update_are_one(
+    sound: Path, tmp_path: Path
+) -> None:
+    found = _found(_recorded(tmp_path / "run", "scaled"), sound, tmp_path / "out")
+    first = [each for each in found if each.step == 0]
+    assert len(first) == 1
+    assert "on all dp ranks and differs by 0.5" in first[0].reasons[0]
+    assert any("only the problem run calls Tensor.mul_.0.forward" in r for r in first[0].reasons)
+
+
+def test_what_differs_before_the_gradients_stands_for_itself(sound: Path, tmp_path: Path) -> None:
+    found = _found(_recorded(tmp_path / "run", "two"), sound, tmp_path / "out")
+    first = [each for each in found if each.step == 0]
+    assert [any("dp ranks" in r for r in each.reasons) for each in first] == [False, True]
+    assert "the argument input.1 is 2.0 here and 1.0 in the benchmark" in first[0].reasons[0]
+
+
+def test_the_benchmark_tells_which_of_two_replicas_is_off(sound: Path, tmp_path: Path) -> None:
+    (only,) = _found(_recorded(tmp_path / "run", "replica"), sound, tmp_path / "out")
+    assert only.node == "Module.module.2.Linear.forward.0"
+    assert (only.rank, only.ranks, only.coordinates) == (1, (1,), "dp 1 of 2")
+    assert "parameters.weight should be the same on all dp ranks" in only.reasons[0]
+
+
+def test_replicas_that_a_step_left_apart_are_that_step_s_fault(sound: Path, tmp_path: Path) -> None:
+    (only,) = _found(_recorded(tmp_path / "run", "stale"), sound, tmp_path / "out")
+    assert only.step == 0
+    assert any("parameters.weight should be the same on all dp ranks" in r for r in only.reasons)
+
+
+def test_sums_that_are_out_of_step_are_one(sound: Path, tmp_path: Path) -> None:
+    found = _found(_recorded(tmp_path / "run", "mixed"), sound, tmp_path / "out")
+    mixed = [each for each in found if "adds up the gradients of unlike" in each.reasons[0]]
+    assert [each.node for each in mixed] == ["Distributed.all_reduce.0.forward"]
+    assert any(reason.startswith("the same is true of 1 more") for reason in mixed[0].reasons)

@@ -18,6 +18,7 @@ from evaluation.parallel.experiment import Experiment
 from evaluation.parallel.faults import FAULTS
 from evaluation.parallel.layout import Layout
 from evaluation.parallel.record import Change, record
+from evaluation.parallel.size import Size
 
 
 def _first(folder: Path, layout: Layout, change: Change) -> Suspect:
@@ -75,3 +76,15 @@ def test_gradients_behind_activations_that_ranks_do_not_share_are_no_findings(
     kept = _without_followers([first, second])
     assert (len(kept), kept[0]) == (count, first)
     assert first.propagated_to == 2 - count
+
+
+def test_a_part_that_rounding_hides_is_named_by_what_its_ranks_say(tmp_path: Path) -> None:
+    """In bfloat16 the gradient that one layer does not add up is seen only where it is read."""
+    size = Size().in_precision("bfloat16")
+    (fault,) = (each for each in FAULTS if each.name == "cp_attention_grad")
+    record(fault.layout, tmp_path / "p", "statistics", 0, size, fault.change)
+    record(fault.benchmark, tmp_path / "b", "statistics", 0, size)
+    made = build(tmp_path / "p" / "dump", tmp_path / "b" / "dump", tmp_path / "out")
+    first = diagnose(made.path).findings[0]
+    assert first.node == "Module.layers.1.attention.Attention.backward.0"
+    assert "0 calls of reduce_scatter" in first.reasons[0]

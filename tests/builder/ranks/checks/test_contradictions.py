@@ -17,6 +17,7 @@ from builder.ranks.layout.coordinates import Sizes
 from builder.reasons import (
     AllDividedTwice,
     CopiesApart,
+    CopiesScaledApart,
     FewerReductions,
     LayersEqual,
     NormCountsOften,
@@ -62,6 +63,8 @@ def _checked(folder: Path, change: Change, layout: Layout, size: Size) -> list[C
         ("zero_gradient_not_reduced", "layers.2.attention.out", (0,), OwnerReadsOwn),
         ("dp_averaged_twice", "Optimizer.", (0, 1), AllDividedTwice),
         ("tp_norm_counts_twice", "Tensor.sqrt", (0, 1), NormCountsOften),
+        ("per_token_local_count", "Tensor.mul_.0.", (0, 1), CopiesScaledApart),
+        ("tp_clip_local", "Tensor.mul_.1.", (0, 1), CopiesScaledApart),
     ],
 )
 def test_a_contradiction_is_named_first_by_node_ranks_and_reason(

@@ -31,9 +31,11 @@ def test_a_part_that_is_used_as_the_whole_is_named_with_its_reader(tmp_path: Pat
 
 
 def test_ranks_that_clip_by_their_own_norm_are_named(tmp_path: Path) -> None:
-    first = _found("tp_clip_local", tmp_path)[0]
+    found = _found("tp_clip_local", tmp_path)
+    first, factors = found[0], [each for each in found if "one factor" in each.text]
     assert first.check == "update"
-    assert "one factor" in first.text
+    assert "by unlike numbers" in first.text  # the call itself, before its gradients are read
+    assert [each.check for each in factors] == ["update", "update"]  # of both steps
 
 
 @pytest.mark.parametrize("layout", [Layout(tp=2), Layout(tp=2, sequence_parallel=True)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builder.ranks.checks.check_finding import CheckFinding
 from builder.ranks.checks.repeats import with_repeats
-from builder.reasons import OptimizerApart, ReplicasDiffer
+from builder.reasons import CopiesScaledApart, OptimizerApart, ReplicasDiffer
 
 
 def _differs(node: str, value: str, step: int = 0, axis: str = "dp") -> CheckFinding:
@@ -23,13 +23,31 @@ def test_an_update_and_the_next_step_follow_a_gradient() -> None:
     assert only.later == [UPDATE, NEXT]
 
 
-def test_other_parameters_and_other_axes_stand_alone() -> None:
+def test_the_same_of_another_parameter_is_of_one_cause() -> None:
+    other = _differs("Optimizer.layers.1.up.weight.0.forward", "input.gradient")
+    update = _differs("Optimizer.layers.1.up.weight.0.forward", "output.value")
+    (only,) = with_repeats([GRADIENT, other, UPDATE, update])
+    assert only.alike == [other]
+    assert only.later == [UPDATE, update]
+
+
+def test_other_axes_other_steps_and_other_kinds_stand_alone() -> None:
     others = [
-        _differs("Optimizer.layers.1.up.weight.0.forward", "input.gradient"),
         _differs("Optimizer.layers.0.up.weight.0.forward", "input.gradient", axis="tp"),
+        _differs("Optimizer.layers.1.up.weight.0.forward", "input.gradient", step=1),
         _differs("Module.layers.0.up.Linear.forward.0", "parameters.bias"),
     ]
     assert [each.first for each in with_repeats([GRADIENT, *others])] == [GRADIENT, *others]
+
+
+def test_gradients_that_ranks_scale_apart_follow_from_the_scale() -> None:
+    said = CopiesScaledApart("dp", "24 on rank 0, 16 on rank 1")
+    scale = CheckFinding("update", 0, "Tensor.div_.0.forward", "dp", (0, 1), "", (said,))
+    of_other_axis = _differs("Optimizer.head.weight.0.forward", "input.gradient", axis="tp")
+    listed = with_repeats([scale, GRADIENT, UPDATE, of_other_axis, NEXT])
+    assert [each.first for each in listed] == [scale, of_other_axis]
+    assert listed[0].behind == [GRADIENT]
+    assert listed[0].later == [UPDATE, NEXT]
 
 
 def test_findings_of_another_kind_are_never_repeats() -> None:

@@ -85,6 +85,24 @@ def test_tensors_are_compared_without_it(tmp_path: Path, off: float) -> None:
     assert [finding.node for finding in findings] == ([_ENTRY] if off else [])
 
 
+@pytest.mark.parametrize("off", [0.0, 1.0])
+def test_rows_that_may_be_padding_on_both_sides_are_none_to_compare(
+    tmp_path: Path, off: float
+) -> None:
+    """Ten tokens, padded to a multiple of four for two ranks and of sixteen for eight."""
+    weight = np.random.default_rng(1).normal(size=(10, 3)).astype(np.float32)
+    changed = weight.copy()
+    changed[8, 2] += off
+    ours = np.concatenate((changed, np.full((2, 3), 9.0, dtype=np.float32)))
+    theirs = np.concatenate((weight, np.full((6, 3), 5.0, dtype=np.float32)))
+    problem = _run(tmp_path / "p", "tensor", np.split(ours, 2))
+    benchmark = _run(tmp_path / "b", "tensor", np.split(theirs, 8))
+    made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
+    assert made.outcomes[0].error is None
+    findings = diagnose(made.path).findings
+    assert [finding.node for finding in findings] == ([_ENTRY] if off else [])
+
+
 def test_a_joined_tensor_ends_at_its_extents(tmp_path: Path) -> None:
     path = tmp_path / "whole.npy"
     np.save(path, np.arange(6.0).reshape(3, 2))
