@@ -93,7 +93,7 @@ export function saysTheSame(folder: string): void {
   it("has the same line of code everywhere", async () => {
     for (const { cause, told: { source }, slide } of await both()) {
       const frame = modelFrame(cause.stack ?? []);
-      expect([frame?.file, frame?.number, frame?.scope, frame?.code]).toEqual([source?.file, source && String(source.line), source?.function, source?.code]);
+      expect([frame?.file, frame?.number, frame?.scope, frame?.code]).toEqual([source?.file, source ? String(source.line) : undefined, source?.function, source?.code]);
       if (!source) continue;
       expect(text("told.txt")).toContain(`File ${source.file}, line ${source.line}, in ${source.function}, ${source.code}`);
       const drawn = slide("en");
