@@ -5,7 +5,8 @@ import { type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } fr
 import type { Place } from "../graph/boxroutes";
 import type { Laid } from "./useModuleGraph";
 
-const SMALLEST = 0.15;
+/** As small as makes a long module of some hundred calls whole. */
+const SMALLEST = 0.05;
 const LARGEST = 3;
 
 interface View {
