@@ -35,7 +35,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint growth all-clears ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo faultbench mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty confirm-zoo models-zoo compile-faults compile-models parallel placements placements-packages ports ports-packages rollout trend-cases trend-healthy bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms dist messages soak models situations sbom coverage lower-bounds versions screenshots zoo faultbench mcp-judge kernels-zoo ablation thresholds upstream findings-diff certainty agreement confirm-zoo models-zoo compile-faults compile-models parallel placements placements-packages ports ports-packages rollout trend-cases trend-healthy bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-ports bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -286,6 +286,9 @@ findings-diff: venv  ## what BASE and this tree say of every recorded pair; fail
 
 certainty: venv  ## how often findings of each word of certainty are right; fails below what docs/internals/diagnosis-measured.md promises
 	$(BIN)/python -m evaluation.findings_diff.calibration
+
+agreement: venv node_modules/.package-lock.json build  ## whether page, command, JSON, report and slides say the same of every recorded pair, in words and numbers
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore -m evaluation.findings_diff.agreement
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not
 	$(BIN)/python -m evaluation.zoo --confirm

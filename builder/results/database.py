@@ -52,6 +52,7 @@ from builder.results.records import (
     Passed,
     Side,
     Summary,
+    UnmadeInput,
     ValuePair,
 )
 from builder.results.schema import finding, graph, node
@@ -59,6 +60,7 @@ from builder.results.shown_values import (
     first_outputs,
     parameter_shapes,
     seen_values,
+    unmade_inputs,
     without_values,
 )
 from builder.results.side_nodes import SideNodes
@@ -223,6 +225,10 @@ class ResultDatabase:
     def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
         """The shapes of the parameters that modules have themselves, sorted; none left out."""
         return parameter_shapes(self.stored, ids)
+
+    def unmade_inputs(self, ids: Sequence[int]) -> dict[int, list[UnmadeInput]]:
+        """The tensors that nodes read and no call is known to put out."""
+        return unmade_inputs(self.stored, ids)
 
     def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
         """What those of these nodes hand on that have no partner, by their ids."""

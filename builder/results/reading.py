@@ -22,6 +22,7 @@ from builder.results.records import (
     NodePath,
     PairGraphs,
     Summary,
+    UnmadeInput,
 )
 from builder.results.side_nodes import SideNodes
 from builder.results.trace import Trace
@@ -113,6 +114,9 @@ class ReadsValues(ResultFile, Protocol):
 
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Which of these nodes are calls of which nothing but the name was recorded."""
+
+    def unmade_inputs(self, ids: Sequence[int]) -> Mapping[int, list[UnmadeInput]]:
+        """The tensors that nodes read and no call is known to put out, by the nodes' ids."""
 
     def handed_on(self, ids: Sequence[int]) -> Mapping[int, HandedOn]:
         """What those of these nodes hand on that have no partner, by their ids."""

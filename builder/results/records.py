@@ -66,6 +66,17 @@ class FirstOutput(msgspec.Struct, frozen=True, gc=False):
     norm: Measure
 
 
+class UnmadeInput(msgspec.Struct, frozen=True, gc=False):
+    """A tensor that a node reads as its input `path`, and that no call is known to put out.
+
+    `value` is its id. It may have come through calls without values.
+    """
+
+    value: int
+    path: str
+    tensor: FirstOutput
+
+
 class Summary(msgspec.Struct, frozen=True):
     """What a database says about itself as a whole.
 

@@ -47,6 +47,7 @@ from builder.results.shown_evidence import (
     stored_evidence,
 )
 from builder.results.stored_rows import certainty_in
+from builder.results.value_measures import measure_of
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
 from msprobe_core.format.bounded import parse_json
@@ -189,8 +190,8 @@ class Diagnosis:
             },
             "kind": None if self.kind is None else _kind_facts(self.kind),
             "refusal": self.refusal,
-            "claim": claim_facts(self.claim),
-            "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
+            "claim": _sent(claim_facts(self.claim)),
+            "extent": None if self.extent is None else _sent(msgspec.to_builtins(self.extent)),
             "findings": msgspec.to_builtins(self.facts()),
         }
 
@@ -279,6 +280,15 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         state=_state(graphs, lost),
         extent=extent_of(connection, summary) if max(worst, default=1.0) <= threshold else None,
     )
+
+
+def _sent(fact: object) -> object:
+    """Facts with numbers that are not finite as texts, for JSON has none."""
+    if isinstance(fact, dict):
+        return {key: _sent(one) for key, one in fact.items()}
+    if isinstance(fact, list | tuple):
+        return [_sent(one) for one in fact]
+    return measure_of(fact) if isinstance(fact, float) else fact
 
 
 def _kind_facts(kind: Reason) -> dict[str, object]:

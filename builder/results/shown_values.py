@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import false, select
 
-from builder.results.records import FirstOutput
-from builder.results.schema import form, node, record, value
+from builder.results.records import FirstOutput, UnmadeInput
+from builder.results.schema import flow, form, node, record, value
 from builder.results.stored_file import LARGEST, MOST_PARAMETERS, StoredFile
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import shape_of
@@ -65,3 +65,22 @@ def without_values(stored: StoredFile, ids: Sequence[int]) -> frozenset[int]:
             query = select(node.c.id).where(*wanted, node.c.value_count == 0)
             found.update(connection.scalars(query))
     return frozenset(found)
+
+
+def unmade_inputs(stored: StoredFile, ids: Sequence[int]) -> dict[int, list[UnmadeInput]]:
+    """The tensors that nodes read and no call is known to put out, by the nodes' ids.
+
+    Weights that a call is given as arguments are left out: they require gradients.
+    """
+    columns = value.c.id, value.c.node, value.c.path, value.c.shape, value.c.dtype, value.c.norm
+    wanted = value.c.role == "input", value.c.shape.is_not(None)
+    is_plain = value.c.requires_grad.is_(None) | (value.c.requires_grad == 0)
+    made = value.c.id.in_(select(flow.c.value)) if stored.has_flow else false()
+    found: dict[int, list[UnmadeInput]] = {}
+    for engine, part in stored.in_parts(ids):
+        query = select(*columns).where(value.c.node.in_(part), *wanted, is_plain, ~made)
+        with engine.connect() as connection:
+            for row in connection.execute(query.order_by(value.c.path)):
+                tensor = _shown(row.shape, row.dtype, row.norm)
+                found.setdefault(row.node, []).append(UnmadeInput(row.id, row.path, tensor))
+    return found

@@ -119,8 +119,11 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def options_of(description: str, *, base: bool = True) -> argparse.Namespace:
-    """The options of a program over recorded pairs; with `base` the commit that it asks first."""
+def options_of(description: str, *, base: bool = True, every: bool = False) -> argparse.Namespace:
+    """The options of a program over recorded pairs; with `base` the commit that it asks first.
+
+    With `every` a share of the pairs can be asked for.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m evaluation.findings_diff", description=description
     )
@@ -131,6 +134,8 @@ def options_of(description: str, *, base: bool = True) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--root", type=Path, default=Path("build/upstream"), help="of releases")
     parser.add_argument("--processes", type=int, default=2)
+    if every:
+        parser.add_argument("--every", type=int, default=1, metavar="N", help="one pair of N")
     options = parser.parse_args()
     options.kept = options.kept.resolve()
     options.kept.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from builder.results.followers.states import kinds_of
 from builder.results.followers.step import StepFollowers
 from builder.results.node_words import KINDS, NOTHING, Floats
 from builder.results.reading import ReadsValues, Results
-from builder.results.records import FirstOutput
+from builder.results.records import FirstOutput, UnmadeInput
 from tb_graph_ascend.offline.way_texts import followed
 from tb_graph_ascend.view.diff.boxes import (
     GRADIENTS,
@@ -29,6 +29,7 @@ from tb_graph_ascend.view.diff.boxes import (
 )
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.diff.row_sources import DrawnRows, HasRows, ModuleRows, ToldRows
+from tb_graph_ascend.view.diff.run_inputs import unmade_by_node
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, row_at
 
@@ -40,12 +41,13 @@ _DIGITS = 6
 
 
 class RowFacts(msgspec.Struct, frozen=True):
-    """Of one row what a picture says of its box: as GraphBox and Leaves have it."""
+    """Of one row what a picture says of its box: as GraphBox, Leaves and GraphInput have it."""
 
     output: FirstOutput | None
     weights: list[list[int]]
     repeats: Repeats | None
     path: str
+    unmade: list[UnmadeInput]
 
 
 def closed_rows(index: ToldRows) -> list[DiffRow]:
@@ -87,18 +89,21 @@ def row_cells(results: Results, index: DiffIndex, closed: Sequence[DiffRow]) -> 
     }
 
 
-def row_facts(results: Results, index: ToldRows, closed: Sequence[DiffRow]) -> Iterator[RowFacts]:
+def row_facts(results: Results, index: DrawnRows, closed: Sequence[DiffRow]) -> Iterator[RowFacts]:
     """By row what a picture says of its box."""
     for start in range(0, len(closed), _AT_ONCE):
         part = list(closed[start : start + _AT_ONCE])
         outputs = results.first_outputs([row.key for row in part])
         weights = weights_of(results, part)
+        forward = [row.key for row in part if not runs_backward(index.rows, row.at)]
+        unmade = unmade_by_node(results, index.drawn, forward)
         for row in part:
             yield RowFacts(
                 outputs.get(row.key),
                 weights.get(row.key, []),
                 repeats_in(index.rows, row.at),
                 module_at(index.rows, row.at),
+                unmade.get(row.key, []),
             )
 
 

@@ -56,7 +56,7 @@ _RAMP = ((0.0, (247, 246, 245)), (0.5, (240, 138, 120)), (1.0, (110, 14, 20)))
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """The call that a picture is about: where it begins, where that is, what is told of it."""
+    """The call that a picture is about: where it begins and is, what is told of it, how surely."""
 
     node: Node
     step: int
@@ -65,6 +65,7 @@ class _Subject:
     where: str
     told: str
     stack: Sequence[str]
+    sure: str = ""
 
 
 def slide(
@@ -134,8 +135,9 @@ def _named(
             language,
         ),
         where=" · ".join(_where(cause, words, share)),
-        told="; ".join((told, certainty_told(finding.certainty, language))),
+        told=told,
         stack=cause.stack or [],
+        sure=certainty_told(finding.certainty, language),
     )
 
 
@@ -234,7 +236,9 @@ def _title(
         return
     yield text_line(_MARGIN, 120, subject.begins, fitting(subject.begins, 60, 46))
     yield text_line(_MARGIN, 172, subject.where, fitting(subject.where, 30, 96, quiet=True))
-    lines = wrapped(f"{_called(subject.node, words)}: {subject.told}", 96)
+    # How sure it is has a line of its own, so that what is long before it never cuts it off.
+    sure = [subject.sure] if subject.sure else []
+    lines = [*wrapped(f"{_called(subject.node, words)}: {subject.told}", 96, 3 - len(sure)), *sure]
     for number, line in enumerate(lines):
         yield text_line(_MARGIN, 236 + 42 * number, line, Style(32, most=98))
     yield from _source(subject.stack, words, 236 + 42 * len(lines), apart=len(lines) <= 2)

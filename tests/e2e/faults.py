@@ -1,16 +1,12 @@
 """Records small programs twice, each with one fault, and writes what every outlet says of them.
 
-`python -m tests.e2e.faults FOLDER` writes, for each fault, into a folder the page, text and JSON of
-`diagnose`, its report, slides in both languages and the ways of some nodes.
+`python -m tests.e2e.faults FOLDER` writes a folder for each with what `outlets.py` asks for.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,16 +14,10 @@ import torch
 from torch import Tensor, nn
 
 import builder
-from builder.results.database import ResultDatabase
-from builder.results.followers.spread import divergent_nodes
-from msprobe.cli import main as command
 from msprobe.pytorch import PrecisionDebugger
-from tb_graph_ascend.view.answer import answer
-from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.slide import slide
+from tests.e2e.outlets import write_outlets
 
 Change = Callable[[Tensor], Tensor]
-_WAYS = 5
 
 
 def _same(x: Tensor) -> Tensor:
@@ -153,7 +143,7 @@ def main(folder: Path) -> None:
             for side, program in zip(("problem", "benchmark"), sides, strict=True)
         ]
         options = builder.BuildOptions(workers=1)
-        _told(builder.build(dumps[0], dumps[1], place / "built", options).path, place)
+        write_outlets(builder.build(dumps[0], dumps[1], place / "built", options).path, place)
 
 
 def _recorded(path: Path, program: Program) -> Path:
@@ -171,32 +161,6 @@ def _recorded(path: Path, program: Program) -> Path:
         optimizer.step()
     debugger.close()
     return path
-
-
-def _told(result: Path, place: Path) -> None:
-    """What each outlet says of a result, as a file each."""
-    (place / "told.txt").write_text(_printed(["diagnose", str(result)]), "utf-8")
-    (place / "told.json").write_text(_printed(["diagnose", str(result), "--json"]), "utf-8")
-    _printed(["diagnose", str(result), "--html", str(place / "report.html")])
-    _printed(["page", str(result), "-o", str(place / "page.html")])
-    results = ResultDatabase(result)
-    said = answer(results)
-    for language in ("en", "zh"):
-        drawn = slide(results, said, language=language)  # type: ignore[arg-type]
-        (place / f"slide.{language}.svg").write_text(drawn, "utf-8")
-    index = diff_index(results, 0, 0)
-    nodes = [node for cause in said.causes for node in cause.nodes]
-    divergent = divergent_nodes(index.followers, nodes).tolist()
-    some = results.nodes_by_id(divergent[:: max(1, len(divergent) // _WAYS)][:_WAYS])
-    ways = {node.id: _printed(["diagnose", str(result), "--explain", node.name]) for node in some}
-    (place / "ways.json").write_text(json.dumps(ways), "utf-8")
-    results.close()
-
-
-def _printed(arguments: list[str]) -> str:
-    with redirect_stdout(io.StringIO()) as printed:
-        command(arguments)
-    return printed.getvalue()
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ from builder.results.records import (
     Stacks,
     Summary,
     Task,
+    UnmadeInput,
 )
 from builder.results.side_cells import by_column
 from builder.results.side_nodes import SideNodes, from_cells
@@ -261,6 +262,21 @@ class MsprobeDatabase:
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Such a file does not tell them from others."""
         return frozenset()
+
+    def unmade_inputs(self, ids: Sequence[int]) -> dict[int, list[UnmadeInput]]:
+        """What nothing of equal values puts out."""
+        return {id_: unmade for id_ in ids if (unmade := self._unmade(id_))}
+
+    def _unmade(self, id_: int) -> list[UnmadeInput]:
+        made = {link.value for link in self.flow(id_).producers}
+        inputs = (one for one in self.details(id_).values if one.role == "input")
+        read = sorted(inputs, key=lambda one: one.path)
+        tensors = ((one.path, one.problem or one.benchmark) for one in read)
+        return [
+            UnmadeInput(one.id, path, FirstOutput(one.shape, one.dtype, one.norm))
+            for path, one in tensors
+            if one and one.shape is not None and not one.requires_grad and one.id not in made
+        ]
 
     def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
         """Such a file has no scores of values."""

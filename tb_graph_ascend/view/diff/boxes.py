@@ -25,7 +25,13 @@ from tb_graph_ascend.view.diff.drawn import (
 )
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted
 from tb_graph_ascend.view.diff.row_sources import DrawnRows, HasRows
-from tb_graph_ascend.view.diff.run_inputs import GraphInput, inputs_of, unfed_places
+from tb_graph_ascend.view.diff.run_inputs import (
+    GraphInput,
+    input_readers,
+    inputs_of,
+    unmade_by_node,
+    unsure_rows,
+)
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, last_key, row_at
 from tb_graph_ascend.view.module_path import entry_of, module_path
@@ -146,7 +152,13 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     leaves = _leaves(results, index, visible, arrows)
     key_of = dict(zip(shown, (box.key for box in boxes), strict=True))
     weights = weights_of(results, boxes)
-    unfed = unfed_places(shown, parents, lanes, fed) if len(above) == 1 else []
+    # What stands nowhere may have handed on what looks as if nothing had put it out.
+    unsure = unsure_rows(index.drawn, len(rows))[visible.row[shown]] | bool(loose)
+    fed_by_run = input_readers(shown, parents, lanes, fed, unsure) if len(above) == 1 else []
+    # Calls between modules may lie on both sides of where the backward pass begins.
+    forward = [at for at in fed_by_run if not runs_backward(rows, int(visible.row[at]))]
+    readers = [(at, key_of[at]) for at in forward]
+    unmade = unmade_by_node(results, index.drawn, [node for _, node in readers])
     return ModuleGraph(
         module=row_at(index, visible, int(visible.place[row])),
         above=int(rows.key[above[-2]]) if len(above) > 1 else None,
@@ -171,7 +183,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
         unplaced=len(loose),
         gradients=sum(max(1, abs(int(visible.fold[place]))) for place in lone),
         gradient_names=[module_at(rows, int(visible.row[at])) for at in lone[:_MOST_NAMES]],
-        inputs=inputs_of(results, [(at, key_of[at]) for at in unfed]),
+        inputs=inputs_of(readers, unmade),
     )
 
 

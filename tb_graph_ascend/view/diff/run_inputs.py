@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
-from builder.results.node_words import Bools
-from builder.results.reading import ReadsNodes
-from builder.results.records import Count, FirstOutput, Value, ValuePair
+from builder.results.node_words import NOTHING, Bools
+from builder.results.reading import ReadsValues
+from builder.results.records import Count, FirstOutput, UnmadeInput
+from tb_graph_ascend.view.diff.drawn import KNOWN, DrawnEdges
 
-MOST_READERS = 12
-"""Boxes whose inputs are looked up: a run is fed at few places."""
+MOST_READERS = 24
+"""Boxes that inputs are shown of: a run is fed at few places, tables of constants at many."""
+_RECORDED_OR_EQUAL = KNOWN.index("values")
 
 
 class GraphInput(msgspec.Struct, frozen=True, gc=False):
@@ -25,41 +28,51 @@ class GraphInput(msgspec.Struct, frozen=True, gc=False):
     tensor: FirstOutput
 
 
-def unfed_places(
-    shown: Sequence[int], parents: Sequence[int | None], lanes: Sequence[str], fed: Bools
+def input_readers(
+    shown: Sequence[int],
+    parents: Sequence[int | None],
+    lanes: Sequence[str],
+    fed: Bools,
+    unsure: Bools,
 ) -> list[int]:
-    """The closed boxes of the forward pass that nothing feeds, nor anything that they stand in."""
-    fed_box = dict(zip(shown, fed.tolist(), strict=True))
-    parent_of = dict(zip(shown, parents, strict=True))
-    holding = set(parents)
-    found: list[int] = []
-    for place, lane in zip(shown, lanes, strict=True):
-        above: int | None = place
-        while above is not None and not fed_box[above]:
-            above = parent_of[above]
-        if above is None and lane == "forward" and place not in holding:
-            found.append(place)
-    return found
+    """The closed boxes of the forward pass that may read what no recorded call puts out.
 
-
-def inputs_of(results: ReadsNodes, readers: Sequence[tuple[int, int]]) -> list[GraphInput]:
-    """The inputs of boxes that nothing feeds, each given by its place and node.
-
-    Weights that a call is given as arguments are no inputs of a run: they require gradients.
+    Of those that something feeds, where it is known of all that does what it feeds: `fed` and
+    `unsure` tell it by box.
     """
-    found: list[GraphInput] = []
-    for place, node in readers[:MOST_READERS]:
-        pairs = sorted(results.details(node).values, key=lambda pair: pair.path)
-        for pair in pairs:
-            value = _tensor(pair)
-            if value is not None:
-                seen = FirstOutput(value.shape, value.dtype, value.norm)
-                found.append(GraphInput(place, f"{pair.role}.{pair.path}", seen))
-    return found
+    holding = set(parents)
+    cells = zip(shown, lanes, fed.tolist(), unsure.tolist(), strict=True)
+    return [
+        place
+        for place, lane, is_fed, is_unsure in cells
+        if lane == "forward" and place not in holding and not (is_fed and is_unsure)
+    ]
 
 
-def _tensor(pair: ValuePair) -> Value | None:
-    value = pair.problem or pair.benchmark
-    if pair.role != "input" or value is None or value.shape is None or value.requires_grad:
-        return None
-    return value
+def unsure_rows(edges: DrawnEdges, count: int) -> Bools:
+    """By row whether an edge leads to it of which nobody knows the value that passes."""
+    unsure = np.zeros(count, dtype=bool)
+    unsure[edges.consumer[(edges.known < _RECORDED_OR_EQUAL) & (edges.value == NOTHING)]] = True
+    return unsure
+
+
+def unmade_by_node(
+    results: ReadsValues, edges: DrawnEdges, nodes: Sequence[int]
+) -> dict[int, list[UnmadeInput]]:
+    """What nodes read and nothing recorded puts out, nor hands on without values, by their ids."""
+    passed = set(edges.value[edges.value != NOTHING].tolist())
+    found = results.unmade_inputs(nodes).items()
+    kept = {node: [one for one in read if one.value not in passed] for node, read in found}
+    return {node: read for node, read in kept.items() if read}
+
+
+def inputs_of(
+    readers: Sequence[tuple[int, int]], unmade: Mapping[int, Sequence[UnmadeInput]]
+) -> list[GraphInput]:
+    """The inputs of boxes, each given by its place and node, as far as they are shown."""
+    reading = [(place, unmade[node]) for place, node in readers if node in unmade]
+    return [
+        GraphInput(place, f"input.{one.path}", one.tensor)
+        for place, read in reading[:MOST_READERS]
+        for one in read
+    ]

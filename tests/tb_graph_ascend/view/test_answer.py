@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import builder
 from builder.dump.stack_frames import model_frame
+from builder.finding_certainty import certainty_told
 from builder.results.database import ResultDatabase
 from builder.results.msprobe.queries import MsprobeDatabase
 from builder.results.records import FindingPlace, Pair
@@ -130,9 +131,11 @@ def test_slide_speaks_chinese_and_says_which_runs_and_when(ranks: ResultDatabase
     assert any(text.startswith(f"比对于 {ranks.summary().created[:10]}") for text in texts)
     # Characters that take the room of two are counted as two: the line ends inside the picture.
     at = next(n for n, text in enumerate(texts) if text.startswith("__mul__ #0:"))
-    first, second, third = texts[at : at + 3]
-    assert third.endswith("…")
+    first, second, sure = texts[at : at + 3]
+    assert second.endswith("…")
     assert max(len(first), len(second)) < 60
+    # However long that is, how sure it is stands there whole.
+    assert sure == certainty_told(answer(ranks).causes[0].finding.certainty, "zh")
 
 
 def pair(step: int, rank: int, worst: float | None, status: str = "ok") -> Pair:

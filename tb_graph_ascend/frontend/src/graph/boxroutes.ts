@@ -9,6 +9,8 @@ export type Point = readonly [number, number];
 export interface LaidEdge {
   from: number;
   to: number;
+  /** Nothing tells that the one reads the other: the line ends before the box. */
+  loose?: boolean;
 }
 
 export interface Place {
@@ -42,6 +44,8 @@ export interface Ground {
   parents: ReadonlyMap<number, number | null>;
   laneOf: ReadonlyMap<number, number>;
   lanes: readonly LanePlace[];
+  /** What is reckoned here as down is to the right on screen, where titles run as ever. */
+  across: boolean;
 }
 
 /** A vertical line that stands already. */
@@ -59,7 +63,11 @@ export const ARC_GAP = 9;
 export const LANE_GAP = 40;
 /** Lines run so far from the boxes of the layer above or below: less than half of any gap. */
 const APART = 12;
+/** Below a layer, so that they strike out no shape that stands at an edge there. */
+const BELOW = 5;
 const CLEAR = 3;
+/** Between the end of a loose line and its box. */
+const LOOSE = 10;
 /** The height of the title of an open box. */
 const TITLE = 18;
 const CORNER = 10;
@@ -93,7 +101,8 @@ export function routed(edges: readonly LaidEdge[], ground: Ground): Route[] {
     const free = isFree(route, start, end, ground);
     const points = free ? [] : new Detour(route, ground, peers, taken).points();
     route.skips = !free;
-    route.path = free ? straight(start, end) : rounded(points);
+    const before = route.loose === true ? LOOSE : 0;
+    route.path = free ? straight(start, { ...end, y: end.y - before }) : rounded(endingBefore(points, before));
     route.label = besideEnd(points.slice(-2), end);
   }
   return routes;
@@ -139,11 +148,11 @@ function isFree(edge: LaidEdge, start: Place, end: Place, ground: Ground): boole
 }
 
 /** The titles of the open boxes that a box stands in. */
-function titlesOver(id: number, { places, parents }: Ground): Place[] {
+function titlesOver(id: number, { places, parents, across }: Ground): Place[] {
   const titles: Place[] = [];
   for (let at = parents.get(id) ?? null; at !== null; at = parents.get(at) ?? null) {
     const { x = 0, y = 0, title = 0 } = places.get(at) ?? {};
-    if (title > 0) titles.push({ x, y: y + CLEAR, width: title, height: TITLE });
+    if (title > 0) titles.push(across ? { x: x + CLEAR, y, width: TITLE, height: title } : { x, y: y + CLEAR, width: title, height: TITLE });
   }
   return titles;
 }
@@ -204,7 +213,7 @@ class Detour {
     const { y } = placeOf(this.ground, id);
     if (way < 0) return y - APART;
     const layer = this.peers(id).filter((one) => one.y === y);
-    return Math.max(...layer.map((one) => one.y + one.height)) + APART;
+    return Math.max(...layer.map((one) => one.y + one.height)) + BELOW;
   }
 
   /** Where to go down among the boxes beside one: in the first column that is free, else right of all. */
@@ -277,6 +286,15 @@ function unbent(points: readonly Point[]): Point[] {
     kept.push(point);
   }
   return kept;
+}
+
+/** The points of a line that ends a little earlier. */
+function endingBefore(points: readonly Point[], by: number): readonly Point[] {
+  const [before, last] = points.slice(-2);
+  if (by === 0 || !before || !last) return points;
+  const long = Math.hypot(before[0] - last[0], before[1] - last[1]);
+  const part = long === 0 ? 0 : Math.min(by, long - 1) / long;
+  return [...points.slice(0, -1), [last[0] + (before[0] - last[0]) * part, last[1] + (before[1] - last[1]) * part]];
 }
 
 function rounded(points: readonly Point[]): string {

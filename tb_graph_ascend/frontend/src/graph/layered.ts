@@ -1,4 +1,6 @@
-/* Lays out boxes top-down in layers, boxes inside boxes included. Knows nothing of the page.
+/* Lays out boxes in layers, top-down or from left to right, boxes inside boxes included. Knows nothing of the page.
+ *
+ * All is reckoned top-down; from left to right it is the same with x and y exchanged, and other room for texts.
  *
  * Boxes come in execution order and every edge runs along it, so there are no cycles to break. A box
  * stands below all that it reads (longest path); in a layer boxes stand below what feeds them. The
@@ -26,19 +28,30 @@ export interface Layout {
   lanes: LanePlace[];
   width: number;
   height: number;
+  /** Layers stand beside each other, and lanes below. */
+  across: boolean;
 }
 
 const GAP_X = 28;
-const GAP_Y = 34;
 const PAD = 14;
-/** Room for the title of an open box, and below what stands in it for the shapes at its edges. */
-const HEAD = 26;
-const FOOT = 24;
+
+/** Room for texts, which run from left to right whatever the layers do. */
+interface Room {
+  /** Between layers: for the shapes at edges. */
+  gap: number;
+  /** In an open box before what stands in it, behind it, and to its side: for its title, and shapes at edges. */
+  head: number;
+  foot: number;
+  aside: number;
+  /** Over lanes or to their side, for their names. */
+  laneHead: number;
+  laneAside: number;
+}
+
+const DOWN: Room = { gap: 34, head: 26, foot: 24, aside: 0, laneHead: 26, laneAside: 0 };
+const ACROSS: Room = { gap: 76, head: PAD, foot: 70, aside: 26, laneHead: 0, laneAside: 26 };
 /** So many lines side by side have room of their own beside the boxes of a level. */
 const MOST_ARCS = 12;
-/** Above lanes, for their names. */
-const LANE_HEAD = 26;
-
 /** Between a title and the edges beside it. */
 const BESIDE = 8;
 
@@ -51,7 +64,28 @@ interface Inner {
   left: number;
 }
 
-export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): Layout {
+export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[], across = false): Layout {
+  if (!across) return laidOut(boxes, edges, false);
+  const turned = boxes.map((box) => ({ ...box, width: box.height, height: box.width }));
+  return exchanged(laidOut(turned, edges, true));
+}
+
+/** A layout with x and y exchanged; its lanes lie below each other then. */
+function exchanged({ places, routes, ...rest }: Layout): Layout {
+  return {
+    ...rest,
+    places: new Map([...places].map(([id, { x, y, width, height, ...others }]) => [id, { ...others, x: y, y: x, width: height, height: width }])),
+    routes: routes.map((route) => {
+      const { x, y, width } = places.get(route.to) ?? { x: 0, y: 0, width: 0 };
+      return { ...route, path: route.path.replaceAll(/(-?[\d.]+(?:e-?\d+)?) (-?[\d.]+(?:e-?\d+)?)/g, "$2 $1"), label: [y - 8, x + width / 2 - 6] };
+    }),
+    width: rest.height,
+    height: rest.width,
+  };
+}
+
+function laidOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[], across: boolean): Layout {
+  const room = across ? ACROSS : DOWN;
   const inside = new Map<number | null, LaidBox[]>();
   for (const box of boxes) inside.set(box.parent, [...(inside.get(box.parent) ?? []), box]);
   const parents = new Map(boxes.map(({ id, parent }) => [id, parent]));
@@ -68,17 +102,18 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
         return box;
       }
       const { width, height, left } = measure(box.id, box);
-      return { ...box, width: Math.max(box.width, width + 2 * PAD, left + width + PAD), height: height + HEAD + FOOT };
+      return { ...box, width: Math.max(box.width, width + 2 * PAD, left + width + PAD), height: Math.max(box.height, height + room.head + room.foot) };
     });
     const level = lifted.get(of) ?? [];
     const passing = of === null ? 0 : (through.get(of)?.size ?? 0);
     const arcs = ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(members, level) + passing);
-    const inner = of === null ? layOutLanes(members, level, lanes) : layOutLevel(members, level);
+    const inner = of === null ? layOutLanes(members, level, lanes, room) : layOutLevel(members, level, room);
     const width = of === null ? inner.width : inner.width + arcs;
     const ends = [...(entered.get(of) ?? [])].map((id) => (inner.places.get(id)?.x ?? 0) + (entries.get(id) ?? 0));
     const first = Math.min(...ends);
-    const middle = Math.max(PAD, ((outer?.width ?? 0) - width) / 2);
-    const left = Number.isFinite(first) ? Math.max(middle, (outer?.title ?? 0) + BESIDE - first) : middle;
+    const middle = Math.max(PAD, room.aside, ((outer?.width ?? 0) - width) / 2);
+    // To the side of a title there is room for all; below one nothing may lead through it.
+    const left = Number.isFinite(first) && !across ? Math.max(middle, (outer?.title ?? 0) + BESIDE - first) : middle;
     if (of !== null && Number.isFinite(first)) entries.set(of, left + first);
     const roomy = { ...inner, width, left };
     sizes.set(of, roomy);
@@ -92,13 +127,13 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
       const own = sizes.get(id);
       const here = { ...place, x: place.x + left, y: place.y + top, ...(own ? { title: titles.get(id) ?? 0 } : {}) };
       places.set(id, here);
-      if (own) put(id, here.x + own.left, here.y + HEAD);
+      if (own) put(id, here.x + own.left, here.y + room.head);
     }
   };
   put(null, PAD, PAD);
   const laneOf = new Map(boxes.map(({ id, lane = 0 }) => [id, lane]));
-  const routes = routed(edges, { places, parents, laneOf, lanes });
-  return { places, routes, lanes, width: whole.width + 2 * PAD, height: whole.height + 2 * PAD };
+  const routes = routed(edges, { places, parents, laneOf, lanes, across });
+  return { places, routes, lanes, across, width: whole.width + 2 * PAD, height: whole.height + 2 * PAD };
 }
 
 /** How many edges of a level skip a box, more or less: between neighbours in time none does. */
@@ -108,16 +143,16 @@ function residuals(members: readonly LaidBox[], edges: readonly LaidEdge[]): num
 }
 
 /** Each lane by itself, side by side; what leads from one to another has no say. */
-function layOutLanes(members: readonly LaidBox[], edges: readonly LaidEdge[], lanes: LanePlace[]): Inner {
+function layOutLanes(members: readonly LaidBox[], edges: readonly LaidEdge[], lanes: LanePlace[], room: Room): Inner {
   const names = [...new Set(members.map(({ lane = 0 }) => lane))].sort((a, b) => a - b);
   const places = new Map<number, Place>();
-  const head = names.length > 1 ? LANE_HEAD : 0;
+  const [head, aside] = names.length > 1 ? [room.laneHead, room.laneAside] : [0, 0];
   let [x, height] = [0, 0];
   for (const lane of names) {
     const own = members.filter((one) => (one.lane ?? 0) === lane);
-    const inner = layOutLevel(own, edges);
-    for (const [id, place] of inner.places) places.set(id, { ...place, x: place.x + x, y: place.y + head });
-    const width = inner.width + ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(own, edges));
+    const inner = layOutLevel(own, edges, room);
+    for (const [id, place] of inner.places) places.set(id, { ...place, x: place.x + x + aside, y: place.y + head });
+    const width = aside + inner.width + ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(own, edges));
     lanes.push({ lane, x: x + PAD, width });
     x += width + LANE_GAP;
     height = Math.max(height, inner.height + head);
@@ -171,7 +206,7 @@ function passingOut(
   return through;
 }
 
-function layOutLevel(members: readonly LaidBox[], edges: readonly LaidEdge[]): Inner {
+function layOutLevel(members: readonly LaidBox[], edges: readonly LaidEdge[], { gap }: Room): Inner {
   const order = new Map(members.map(({ id }, index) => [id, index]));
   const feeds = members.map((): number[] => []);
   for (const { from, to } of edges) {
@@ -187,7 +222,7 @@ function layOutLevel(members: readonly LaidBox[], edges: readonly LaidEdge[]): I
   settle(layer, feeds);
   const layers: number[][] = [];
   layer.forEach((at, index) => (layers[at] ??= []).push(index));
-  return placeLayers(members, layers.filter(Boolean), feeds);
+  return placeLayers(members, layers.filter(Boolean), feeds, gap);
 }
 
 /** What nothing feeds would all stand in the first layer: it goes right above its first reader. */
@@ -202,7 +237,7 @@ function settle(layer: number[], feeds: readonly number[][]): void {
   });
 }
 
-function placeLayers(members: readonly LaidBox[], layers: readonly number[][], feeds: readonly number[][]): Inner {
+function placeLayers(members: readonly LaidBox[], layers: readonly number[][], feeds: readonly number[][], gap: number): Inner {
   const centre: number[] = [];
   let y = 0;
   const tops: number[] = [];
@@ -213,7 +248,7 @@ function placeLayers(members: readonly LaidBox[], layers: readonly number[][], f
     const sorted = [...one].sort((a, b) => (wish(a) === wish(b) ? a - b : wish(a) - wish(b)));
     spread(sorted, members, (index) => wishes.get(index) ?? null, centre);
     sorted.forEach((index) => (tops[index] = y));
-    y += Math.max(...sorted.map((index) => members[index]?.height ?? 0)) + GAP_Y;
+    y += Math.max(...sorted.map((index) => members[index]?.height ?? 0)) + gap;
   }
   const left = Math.min(0, ...members.map(({ width }, index) => (centre[index] ?? 0) - width / 2));
   const places = new Map<number, Place>();
@@ -223,7 +258,7 @@ function placeLayers(members: readonly LaidBox[], layers: readonly number[][], f
     right = Math.max(right, x + width);
     places.set(id, { x, y: tops[index] ?? 0, width, height });
   });
-  return { places, width: right, height: Math.max(0, y - GAP_Y), left: 0 };
+  return { places, width: right, height: Math.max(0, y - gap), left: 0 };
 }
 
 /** Centres as near to their wishes as the widths allow, in order. */

@@ -7,6 +7,7 @@ export interface LayoutWish {
   ticket: number;
   boxes: LaidBox[];
   edges: LaidEdge[];
+  across: boolean;
 }
 
 export interface LayoutDone {
@@ -15,7 +16,7 @@ export interface LayoutDone {
 }
 
 self.addEventListener("message", ({ data }: MessageEvent<LayoutWish>) => {
-  const { ticket, boxes, edges } = data;
-  const done: LayoutDone = { ticket, layout: layOut(boxes, edges) };
+  const { ticket, boxes, edges, across } = data;
+  const done: LayoutDone = { ticket, layout: layOut(boxes, edges, across) };
   self.postMessage(done);
 });

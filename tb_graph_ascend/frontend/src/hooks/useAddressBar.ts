@@ -99,10 +99,10 @@ function visit(): Visit | null {
   if (!state.session || state.busy) return null;
   const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
   const open = openOf(state.session);
-  const { module: graph, open: boxes } = useBoxes.getState();
+  const { module: graph, open: boxes, across } = useBoxes.getState();
   // A single graph starts as boxes: that one chose its rows is said.
   const rows = state.session.comparison ? null : 0;
-  const query = toQuery({ ...state, built, open, graph: graph ?? rows, boxes, view: viewOf(state.session) });
+  const query = toQuery({ ...state, built, open, graph: graph ?? rows, boxes, across, view: viewOf(state.session) });
   return { place: placeOfVisit(state), query };
 }
 

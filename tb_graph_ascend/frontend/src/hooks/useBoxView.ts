@@ -5,7 +5,8 @@ import { type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } fr
 import type { Place } from "../graph/boxroutes";
 import type { Laid } from "./useModuleGraph";
 
-const SMALLEST = 0.15;
+/** As small as makes a long module of some hundred calls whole. */
+const SMALLEST = 0.05;
 const LARGEST = 3;
 
 interface View {
@@ -22,19 +23,34 @@ export function useBoxView(
   selected: number | null,
 ) {
   const group = useRef<SVGGElement>(null);
+  /** What is in view, on the small picture of the whole. */
+  const pane = useRef<SVGRectElement>(null);
   const view = useRef<View | null>(null);
-  const module = useRef<number | null>(null);
+  const module = useRef<string | null>(null);
+  const { width, height } = laid.layout;
   const apply = useCallback((): void => {
     const { x, y, scale } = view.current ?? { x: 0, y: 0, scale: 1 };
     group.current?.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  }, []);
+    const box = frame.current;
+    if (!box) return;
+    const [left, top, wide, high] = [-x / scale, -y / scale, box.clientWidth / scale, box.clientHeight / scale];
+    for (const [name, value] of Object.entries({ x: left, y: top, width: wide, height: high })) pane.current?.setAttribute(name, String(value));
+    box.dataset.whole = String(left <= 0 && top <= 0 && left + wide >= width && top + high >= height);
+  }, [frame, width, height]);
   useEffect(() => {
     const box = frame.current;
-    if (!box || module.current === laid.graph.module.key) return;
-    // Another module starts whole in width, from its top; a box that opens moves nothing.
-    module.current = laid.graph.module.key;
-    const scale = Math.min(1, Math.max(0.5, box.clientWidth / (laid.layout.width + 24)));
-    view.current = { scale, x: Math.max(12, (box.clientWidth - laid.layout.width * scale) / 2), y: 8 };
+    if (!box) return undefined;
+    const watch = new ResizeObserver(apply);
+    watch.observe(box);
+    return () => watch.disconnect();
+  }, [frame, apply]);
+  useEffect(() => {
+    const box = frame.current;
+    const shown = `${laid.graph.module.key} ${String(laid.layout.across)}`;
+    if (!box || module.current === shown) return;
+    // Another module starts whole in width, from its top, or in height, from its left; a box that opens moves nothing.
+    module.current = shown;
+    view.current = begun(laid.layout, box.clientWidth, box.clientHeight);
     apply();
   }, [frame, laid, apply]);
   useEffect(() => {
@@ -92,7 +108,16 @@ export function useBoxView(
     },
     [svg, zoomAt],
   );
-  const { width, height } = laid.layout;
+  const centre = useCallback(
+    (x: number, y: number): void => {
+      const box = frame.current;
+      if (!box || !view.current) return;
+      const { scale } = view.current;
+      view.current = { scale, x: box.clientWidth / 2 - x * scale, y: box.clientHeight / 2 - y * scale };
+      apply();
+    },
+    [frame, apply],
+  );
   const fit = useCallback((): void => {
     const box = frame.current;
     if (!box) return;
@@ -100,7 +125,14 @@ export function useBoxView(
     view.current = { scale, x: (box.clientWidth - width * scale) / 2, y: Math.max(8, (box.clientHeight - height * scale) / 2) };
     apply();
   }, [frame, width, height, apply]);
-  return { moved: group, zoom, fit, pan };
+  return { moved: group, pane, centre, zoom, fit, pan };
+}
+
+/** How a graph starts. */
+function begun({ width, height, across }: Laid["layout"], wide: number, high: number): View {
+  const scale = Math.min(1, Math.max(0.5, across ? high / (height + 24) : wide / (width + 24)));
+  const [x, y] = [Math.max(12, (wide - width * scale) / 2), Math.max(8, (high - height * scale) / 2)];
+  return across ? { scale, x: 12, y } : { scale, x, y: 8 };
 }
 
 function placeOf({ graph, layout }: Laid, selected: number): Place | undefined {

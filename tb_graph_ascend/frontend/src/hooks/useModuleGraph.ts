@@ -8,6 +8,7 @@ import { useTranslation } from "react-i18next";
 import { boxesQuery } from "../api/queries";
 import type { ModuleGraph } from "../api/types";
 import { type BoxWords, LANES, boxSize, boxText, inputSize, inputText } from "../graph/boxlook";
+import { EDGE_LOOKS } from "../graph/edgelook";
 import { type Layout, layOut } from "../graph/layered";
 import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
 import { useBoxes } from "../state/boxes";
@@ -21,7 +22,7 @@ export interface Laid {
 
 export function useModuleGraph(session: GraphSession) {
   const { t } = useTranslation();
-  const { module, open } = useBoxes();
+  const { module, open, across } = useBoxes();
   const { step, rank } = session.pair;
   const asked = useQuery({
     ...boxesQuery(session.db, step, rank, module ?? 0, open),
@@ -35,11 +36,11 @@ export function useModuleGraph(session: GraphSession) {
     if (!data) return undefined;
     let wanted = true;
     const words = boxWords(t, comparison);
-    void inWorker(wishOf(data, words)).then((layout) => wanted && setLaid({ graph: data, layout }));
+    void inWorker(wishOf(data, words, across)).then((layout) => wanted && setLaid({ graph: data, layout }));
     return () => {
       wanted = false;
     };
-  }, [data, comparison, t]);
+  }, [data, comparison, across, t]);
   const busy = asked.isFetching || laid?.graph !== data;
   return { laid, busy, error: asked.error, retry: asked.refetch };
 }
@@ -54,7 +55,7 @@ export function boxWords(t: TFunction, comparison: boolean): BoxWords {
   return { comparison, calls: (count) => t("diff.calls", { count }), unrecorded: t("boxes.noValues"), last: (output) => t("diff.last", { output }), weights: (shapes) => t("boxes.weights", { shapes }), alone: (side) => t(`diff.word.only_${side}`) };
 }
 
-function wishOf({ boxes, edges, inputs }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {
+function wishOf({ boxes, edges, inputs }: ModuleGraph, words: BoxWords, across: boolean): Omit<LayoutWish, "ticket"> {
   // What the run is fed was there before anything ran.
   const fed = inputs.map((input, index) => ({ id: inputId(index), parent: null, lane: 0, ...inputSize(inputText(input)) }));
   const placed = boxes.map((box) => {
@@ -63,10 +64,11 @@ function wishOf({ boxes, edges, inputs }: ModuleGraph, words: BoxWords): Omit<La
     return { id: box.place, parent: box.parent, lane, ...boxSize(boxText(box, words), opens) };
   });
   return {
+    across,
     boxes: [...fed, ...placed],
     edges: [
       ...inputs.map(({ reader }, index) => ({ from: inputId(index), to: reader })),
-      ...edges.map(({ producer, consumer }) => ({ from: producer, to: consumer })),
+      ...edges.map(({ producer, consumer, known }) => ({ from: producer, to: consumer, loose: !EDGE_LOOKS[known].arrow })),
     ],
   };
 }
@@ -78,7 +80,7 @@ let tickets = 0;
 function inWorker(wish: Omit<LayoutWish, "ticket">): Promise<Layout> {
   if (worker === undefined) worker = startLayoutWorker();
   const own = worker;
-  if (own === null) return Promise.resolve(layOut(wish.boxes, wish.edges));
+  if (own === null) return Promise.resolve(layOut(wish.boxes, wish.edges, wish.across));
   const ticket = ++tickets;
   return new Promise((done) => {
     const take = ({ data }: MessageEvent<LayoutDone>): void => {
@@ -89,7 +91,7 @@ function inWorker(wish: Omit<LayoutWish, "ticket">): Promise<Layout> {
     const failed = (): void => {
       stop();
       worker = null;
-      done(layOut(wish.boxes, wish.edges));
+      done(layOut(wish.boxes, wish.edges, wish.across));
     };
     const stop = (): void => {
       own.removeEventListener("message", take);

@@ -85,13 +85,20 @@ export function fedPlaces(rows: Drawn, visible: Visible): Uint8Array {
   return fed;
 }
 
-/** The closed boxes of the forward pass that nothing feeds, nor anything that they stand in. */
-export function unfedPlaces(shown: readonly number[], parents: readonly (number | null)[], lanes: readonly string[], fed: Uint8Array): number[] {
-  const parentOf = new Map(shown.map((place, index) => [place, parents[index] ?? null]));
+/** The closed boxes of the forward pass that may read what no recorded call puts out: of those that something feeds,
+ * where it is known of all that does what it feeds. */
+export function inputReaders(shown: readonly number[], parents: readonly (number | null)[], lanes: readonly string[], fed: Uint8Array, isUnsure: (place: number) => boolean): number[] {
   const holding = new Set(parents);
-  return shown.filter((place, index) => {
-    let up: number | null = place;
-    while (up !== null && fed[up] === 0) up = parentOf.get(up) ?? null;
-    return up === null && lanes[index] === "forward" && !holding.has(place);
-  });
+  return shown.filter((place, index) => lanes[index] === "forward" && !holding.has(place) && !(fed[place] === 1 && isUnsure(place)));
 }
+
+/** The rows that an edge leads to of which nobody knows the value that passes. */
+export function unsureRows(rows: Drawn): Set<number> {
+  const unsure = new Set<number>();
+  rows.drawnConsumer.forEach((row, edge) => {
+    if (at(rows.drawnKnown, edge) < RECORDED_OR_EQUAL && at(rows.drawnValue, edge) === NOTHING) unsure.add(row);
+  });
+  return unsure;
+}
+
+const RECORDED_OR_EQUAL = KNOWN.indexOf("values");

@@ -1,9 +1,8 @@
 /* One open module as a graph, as `view/diff/boxes.py` has it. */
 
-import type { DiffRow, GraphBox, GraphEdge, GraphInput, ModuleGraph, NodeDetails } from "../api/types";
-import { type Arrow, arrowsOf, fedPlaces, nextArrows, producersOf, unfedPlaces } from "./arrows";
+import type { DiffRow, GraphBox, GraphEdge, GraphInput, ModuleGraph } from "../api/types";
+import { type Arrow, arrowsOf, fedPlaces, inputReaders, nextArrows, producersOf, unsureRows } from "./arrows";
 import { at, partOf } from "./blocks";
-import { detailsOf } from "./nodeanswers";
 import { type Pair, type PictureCells, type RowCells, above } from "./pair";
 import { type RowFacts, lastRow, listed, rowAt } from "./rowwindow";
 import { type Visible, runOf } from "./visible";
@@ -12,7 +11,7 @@ const MOST_BOXES = 150;
 const FEW_CALLS = 4;
 const MOST_LEFT = 3;
 const MOST_NAMES = 20;
-const MOST_READERS = 12;
+const MOST_READERS = 24;
 
 type Lane = GraphBox["lane"];
 type Rows = RowCells & PictureCells;
@@ -50,7 +49,10 @@ export async function graphOf(pair: Pair, module: number, opened: readonly numbe
   const kept = new Set(shown);
   const arrows = every.filter(({ producer, consumer }) => kept.has(producer) && kept.has(consumer));
   const fed = fedPlaces(rows, visible);
-  const unfed = around.length === 1 ? unfedPlaces(shown, parents, lanes, fed) : [];
+  const unsure = unsureRows(rows);
+  // What stands nowhere may have handed on what looks as if nothing had put it out.
+  const isUnsure = (place: number): boolean => loose.size > 0 || unsure.has(at(visible.row, place));
+  const readers = around.length === 1 ? inputReaders(shown, parents, lanes, fed, isUnsure) : [];
   const outer = around.at(-2);
   const facts = (of: number): Promise<RowFacts> => pair.record<RowFacts>("fact", of);
   return {
@@ -62,7 +64,7 @@ export async function graphOf(pair: Pair, module: number, opened: readonly numbe
     unplaced: loose.size,
     gradients: lone.reduce((sum, place) => sum + Math.max(1, Math.abs(at(visible.fold, place))), 0),
     gradient_names: await Promise.all(lone.slice(0, MOST_NAMES).map(async (place) => (await facts(at(visible.row, place))).path)),
-    inputs: (await Promise.all(unfed.slice(0, MOST_READERS).map((place) => inputsOf(scene, place)))).flat(),
+    inputs: (await Promise.all(readers.map((place) => inputsOf(scene, place)))).filter((read) => read.length > 0).slice(0, MOST_READERS).flat(),
   };
 }
 
@@ -139,15 +141,8 @@ async function leavesOf({ pair, rows, visible }: Scene, arrow: Arrow): Promise<G
   return { names: facts.slice(0, -2).map(({ path }) => path), count: left.length, output: ofSource?.output ?? ofLast?.output ?? null };
 }
 
-/** The tensors that a box reads and nothing recorded puts out; weights require gradients. */
-async function inputsOf({ pair, rows, visible }: Scene, reader: number): Promise<GraphInput[]> {
-  const node = (await pair.placeOf()).get(at(rows.key, at(visible.row, reader))) ?? 0;
-  const { values } = await detailsOf(pair, node);
-  const sorted = [...values].sort((one, other) => (one.path < other.path ? -1 : Number(one.path > other.path)));
-  return sorted.flatMap((value: NodeDetails["values"][number]): GraphInput[] => {
-    const tensor = value.problem ?? value.benchmark;
-    if (value.role !== "input" || tensor?.shape == null || tensor.requires_grad === true) return [];
-    const { shape, dtype, norm } = tensor;
-    return [{ reader, value: `${value.role}.${value.path}`, tensor: { shape, dtype, norm } }];
-  });
+/** The tensors that a box reads and no recorded call puts out. */
+async function inputsOf({ pair, visible }: Scene, reader: number): Promise<GraphInput[]> {
+  const { unmade } = await pair.record<RowFacts>("fact", at(visible.row, reader));
+  return unmade.map(({ path, tensor }) => ({ reader, value: `input.${path}`, tensor }));
 }

@@ -1,6 +1,6 @@
 /* A window of the rows of a pair, as `view/diff/window.py` and `view/diff/index.py` have it. */
 
-import type { DiffRow, RailEdge, RowWindow } from "../api/types";
+import type { DiffRow, GraphInput, RailEdge, RowWindow } from "../api/types";
 import { at, partOf } from "./blocks";
 import { type Pair, type RowCells, above, numberAt } from "./pair";
 import { railsOf, railsWithin } from "./rails";
@@ -170,5 +170,6 @@ export interface RowFacts {
   weights: number[][];
   repeats: { count: number; type_name: string } | null;
   path: string;
+  unmade: { path: string; tensor: GraphInput["tensor"] }[];
 }
 

@@ -152,7 +152,7 @@ function graphFollows(
   { fresh, select, linked }: { fresh: boolean; select: number | null; linked: Linked | undefined },
 ): void {
   const root = session.root?.id ?? null;
-  if (linked && linked.graph !== null) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
+  if (linked && linked.graph !== null) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes, across: linked.across });
   else if (fresh) useBoxes.setState({ module: session.comparison ? null : root, open: [] });
   // A single graph has no causes to list; its modules are what one looks for first.
   if (fresh && !linked && !session.comparison && state().leftTab === "causes") state().set({ leftTab: "outline" });

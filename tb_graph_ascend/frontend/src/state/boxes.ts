@@ -9,11 +9,13 @@ export interface Boxes {
   module: number | null;
   /** Row keys of the boxes that are open in it. */
   open: number[];
+  /** From left to right instead of down. */
+  across: boolean;
   /** How what is on screen is looked at; null while no graph is. */
   view: { zoom: (factor: number) => void; fit: () => void } | null;
 }
 
-export const useBoxes = create<Boxes>()(() => ({ module: null, open: [], view: null }));
+export const useBoxes = create<Boxes>()(() => ({ module: null, open: [], across: false, view: null }));
 
 /** Show the module of the selection as a graph, or the rows again. */
 export function toggleBoxes(): void {
@@ -30,6 +32,11 @@ export function showRows(): void {
 /** Show a module, or the one that a node stands in. */
 export function showModule(node: number): void {
   useBoxes.setState({ module: node, open: [] });
+}
+
+/** Lay the graph out from left to right, or down again. */
+export function turnBoxes(): void {
+  useBoxes.setState(({ across }) => ({ across: !across }));
 }
 
 /** Open a box in place, or close it. */

@@ -9,6 +9,8 @@ export interface Layout {
   compact: boolean;
   /** So little height that the values of what is selected would not be in view. */
   low: boolean;
+  /** So much width that what is known of a box stands beside the graph, which is high. */
+  wide: boolean;
   /** Whether the lists stand beside the rows. */
   lists: boolean;
   setLists: (lists: boolean) => void;
@@ -17,10 +19,12 @@ export interface Layout {
 const SMALL = "(max-width: 900px), (max-height: 560px)";
 const LOW = "(max-height: 480px)";
 const NARROW = "(max-width: 900px)";
+const WIDE = "(min-width: 1200px)";
 
 export const useLayout = create<Layout>()((set) => ({
   compact: window.matchMedia(SMALL).matches,
   low: window.matchMedia(LOW).matches,
+  wide: window.matchMedia(WIDE).matches,
   lists: !window.matchMedia(NARROW).matches,
   setLists: (lists) => set({ lists }),
 }));
@@ -35,6 +39,7 @@ export function followWindow(): () => void {
   };
   follow(SMALL, (compact) => ({ compact }));
   follow(LOW, (low) => ({ low }));
+  follow(WIDE, (wide) => ({ wide }));
   follow(NARROW, (narrow) => ({ lists: !narrow }));
   const leave = useApp.subscribe((now, before) => {
     const asked = now.leftTab !== before.leftTab || now.query !== before.query;

@@ -40,7 +40,7 @@ export async function travelTo(linked: Linked): Promise<void> {
     await openDatabase(linked.db, linked);
     return;
   }
-  useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
+  useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes, across: linked.across });
   if (linked.selected === null) set({ selected: null });
   else await selectNode(linked.selected);
 }

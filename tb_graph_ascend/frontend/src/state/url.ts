@@ -21,6 +21,8 @@ export interface Linked {
   /** A node of the module that is shown as a graph, and the boxes that are open in it. */
   graph: number | null;
   boxes: number[];
+  /** That graph runs from left to right. */
+  across: boolean;
   /** Scale and top left corner of the problem pane. */
   view: { scale: number; x: number; y: number } | null;
 }
@@ -48,6 +50,7 @@ export function toQuery(linked: Linked): string {
     open: linked.open || null,
     graph: linked.graph,
     boxes: linked.boxes.join(".") || null,
+    flow: linked.across ? "right" : null,
     view: view && `${round(view.scale, 4)},${round(view.x, 1)},${round(view.y, 1)}`,
   };
   const query = new URLSearchParams();
@@ -80,6 +83,7 @@ export function fromQuery(text: string): Linked {
     open: word("open"),
     graph: integer(query.get("graph")),
     boxes: /^\d+(\.\d+)*$/.test(word("boxes")) ? word("boxes").split(".").map(Number) : [],
+    across: word("flow") === "right",
     view: viewOf(word("view")),
   };
 }

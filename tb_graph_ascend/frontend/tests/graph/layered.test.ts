@@ -61,19 +61,19 @@ function crossed(boxes: readonly LaidBox[], { places, routes }: ReturnType<typeo
 describe("an edge", () => {
   it("crosses no box but those that its ends stand in, in lanes, too", () => {
     fc.assert(
-      fc.property(GRAPHS, fc.array(fc.nat(2), { minLength: 40, maxLength: 40 }), fc.boolean(), ({ boxes, edges }, lanes, laned) => {
+      fc.property(GRAPHS, fc.array(fc.nat(2), { minLength: 40, maxLength: 40 }), fc.boolean(), fc.boolean(), ({ boxes, edges }, lanes, laned, across) => {
         const placed = laned ? boxes.map((one) => ({ ...one, lane: lanes[one.id] ?? 0 })) : boxes;
         const back = edges.slice(0, 2).map(({ from, to }) => ({ from: to, to: from }));
-        expect(crossed(placed, layOut(placed, [...edges, ...back]))).toEqual([]);
+        expect(crossed(placed, layOut(placed, [...edges, ...back], across))).toEqual([]);
       }),
     );
   });
 
   it("runs through no title of an open box", () => {
     fc.assert(
-      fc.property(GRAPHS, fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 40, maxLength: 40 }), ({ boxes, edges }, titles) => {
+      fc.property(GRAPHS, fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 40, maxLength: 40 }), fc.boolean(), ({ boxes, edges }, titles, across) => {
         const titled = boxes.map((one) => ({ ...one, width: Math.max(one.width, (titles[one.id] ?? 0) + 10), title: titles[one.id] ?? 0 }));
-        const { places, routes } = layOut(titled, edges);
+        const { places, routes } = layOut(titled, edges, across);
         const open = titled.filter(({ id }) => boxes.some(({ parent }) => parent === id));
         const through = routes.flatMap(({ from, to, path }) => {
           const way = drawn(path);
@@ -87,6 +87,22 @@ describe("an edge", () => {
         expect(crossed(titled, { places, routes } as ReturnType<typeof layOut>)).toEqual([]);
       }),
     );
+  });
+
+  it("ends before its box where nothing tells that it reads, and at its border where something does", () => {
+    const gapOf = (loose: boolean, between: number, across: boolean): number => {
+      const boxes = Array.from({ length: between + 2 }, (_, id) => box(id));
+      const chain = boxes.slice(1).map(({ id }) => ({ from: id - 1, to: id }));
+      const layout = layOut(boxes, [...chain, { from: 0, to: between + 1, loose }], across);
+      const route = layout.routes[layout.routes.length - 1];
+      const [x, y] = drawn(route?.path ?? "").pop() ?? [NaN, NaN];
+      const at = layout.places.get(between + 1) ?? { x: NaN, y: NaN, width: NaN, height: NaN };
+      return Math.hypot(Math.max(at.x - x, 0, x - at.x - at.width), Math.max(at.y - y, 0, y - at.y - at.height));
+    };
+    for (const between of [1, 3]) for (const across of [false, true]) {
+      expect(gapOf(false, between, across)).toBeCloseTo(0);
+      expect(gapOf(true, between, across)).toBeGreaterThan(5);
+    }
   });
 
   it("out of an opened box goes round all that stands between, and ends where it should", () => {
@@ -107,6 +123,20 @@ describe("an edge", () => {
 });
 
 describe("a layout", () => {
+  it("from left to right has all that is read to the left, and titles over what stands in a box", () => {
+    fc.assert(
+      fc.property(GRAPHS, ({ boxes, edges }) => {
+        const { places } = layOut(boxes, edges, true);
+        const at = (id: number): Place => places.get(id) ?? { x: NaN, y: NaN, width: NaN, height: NaN };
+        for (const { from, to } of edges) {
+          const [one, other] = [above(boxes, from), above(boxes, to)];
+          if (one[0] === other[0]) expect(at(from).x + at(from).width).toBeLessThanOrEqual(at(to).x);
+        }
+        for (const { id, parent } of boxes) if (parent !== null) expect(at(id).y).toBeGreaterThanOrEqual(at(parent).y + 26);
+      }),
+    );
+  });
+
   it("lets no two boxes of one level overlap, and keeps what is inside inside", () => {
     fc.assert(
       fc.property(GRAPHS, ({ boxes, edges }) => {

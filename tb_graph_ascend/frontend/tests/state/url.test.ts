@@ -25,6 +25,7 @@ const linked: fc.Arbitrary<Linked> = fc.record({
   open: fc.constantFrom("", "12.-13.f20.7a"),
   graph: integers,
   boxes: fc.array(fc.integer({ min: 0, max: 99_999 })),
+  across: fc.boolean(),
   view: fc.option(fc.constantFrom({ scale: 0.5, x: -12.5, y: 300 })),
 });
 

@@ -58,10 +58,10 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
       {layout.lanes.length > 1 &&
         layout.lanes.map(({ lane, x }, index) => (
           <g key={lane} className="box-lane">
-            <text x={x} y={20} fontSize={BOX_FONT} fontWeight={600} fill={palette.muted} fontFamily={palette.font}>
+            <text x={layout.across ? LANE_START : x} y={layout.across ? x + LANE_START : LANE_LINE} fontSize={BOX_FONT} fontWeight={600} fill={palette.muted} fontFamily={palette.font}>
               {t(`boxes.lanes.${LANES[lane] ?? "forward"}`)}
             </text>
-            {index > 0 && <path d={`M${x - 20} 8V${layout.height - 8}`} stroke={palette.line} strokeWidth={1.5} strokeDasharray="8 6" />}
+            {index > 0 && <path d={layout.across ? `M8 ${x - 20}H${layout.width - 8}` : `M${x - 20} 8V${layout.height - 8}`} stroke={palette.line} strokeWidth={1.5} strokeDasharray="8 6" />}
           </g>
         ))}
       {layout.routes.map((route) => {
@@ -71,15 +71,19 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         const from = how === "next" || leaves !== null || shaped.has(route.from) ? undefined : byPlace.get(route.from);
         if (from) shaped.add(route.from);
         const key = `${route.from} ${route.to}`;
-        texts.push(<EdgeTexts key={key} route={route} from={from} leaving={leaving.get(route) ?? ""} start={layout.places.get(route.from)} palette={palette} />);
+        texts.push(<EdgeTexts key={key} route={route} from={from} leaving={leaving.get(route) ?? ""} start={layout.places.get(route.from)} across={layout.across} palette={palette} />);
         const differs = carriesDifference(byPlace.get(route.from));
-        return <Edge key={key} route={route} how={how} differs={differs} palette={palette} lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null} />;
+        return <Edge key={key} route={route} how={how} differs={differs} palette={palette} lit={route.loose ? null : ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null} />;
       })}
       {/* Above all edges: none strikes the text of another out. */}
       {texts}
     </>
   );
 });
+
+/** Where the name of a lane begins that runs to the right, and its line over lanes that run down. */
+const LANE_START = 14;
+const LANE_LINE = 20;
 
 /** What stands at edges that leave certain ones of repeats: those that end at one place share one text. */
 function leavingOf(routes: readonly Route[], known: ReadonlyMap<string, GraphEdge>): ReadonlyMap<Route, string> {
@@ -259,10 +263,12 @@ interface EdgeTextsProps {
   /** Which of several repeats it leaves, and others that lead to the same box; nothing for the last of them. */
   leaving: string;
   start: Place | undefined;
+  /** Edges run to the right. */
+  across: boolean;
   palette: DiffPalette;
 }
 
-function EdgeTexts({ route, from, leaving, start, palette }: EdgeTextsProps) {
+function EdgeTexts({ route, from, leaving, start, across, palette }: EdgeTextsProps) {
   const shape = from ? shapeText(from.output) : "";
   // What bends away from its box would strike the text out.
   const halo = { stroke: palette.canvas, strokeWidth: 3, paintOrder: "stroke" } as const;
@@ -270,12 +276,12 @@ function EdgeTexts({ route, from, leaving, start, palette }: EdgeTextsProps) {
   return (
     <g className="box-edge-texts">
       {leaving !== "" && (
-        <text className="box-leaves" x={route.label[0]} y={route.label[1]} {...beside}>
+        <text className="box-leaves" x={route.label[0]} y={route.label[1]} textAnchor={across ? "end" : "start"} {...beside}>
           {leaving}
         </text>
       )}
       {shape !== "" && start && (
-        <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 16} {...beside}>
+        <text x={start.x + (across ? start.width : start.width / 2) + 6} y={start.y + (across ? start.height / 2 - 5 : start.height + 16)} {...beside}>
           {shape}
         </text>
       )}

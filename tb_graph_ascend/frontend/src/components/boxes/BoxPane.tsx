@@ -1,6 +1,6 @@
 /* The open module as boxes and edges: pan, zoom, select, open in place, save as a picture. */
 
-import { ArrowUp, Download, Info, Maximize, Rows3, ZoomIn, ZoomOut } from "lucide-react";
+import { ArrowDown, ArrowRight, ArrowUp, Download, Info, Maximize, Rows3, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { useTranslation } from "react-i18next";
@@ -13,7 +13,7 @@ import { type Laid, useModuleGraph } from "../../hooks/useModuleGraph";
 import { boxAt } from "../../graph/boxkeys";
 import { selectNode } from "../../state/actions";
 import { nodeAhead } from "../../state/ahead";
-import { showModule, showRows, toggleBox, useBoxes } from "../../state/boxes";
+import { showModule, showRows, toggleBox, turnBoxes, useBoxes } from "../../state/boxes";
 import { savePng, saveSvg } from "../../state/boxpicture";
 import type { GraphSession } from "../../state/session";
 import { useApp } from "../../state/store";
@@ -21,6 +21,7 @@ import { FailureNotice } from "../parts/FailureNotice";
 import { Popup } from "../parts/Popup";
 import { BoxDrawing } from "./BoxDrawing";
 import { BoxKeys } from "./BoxKeys";
+import { BoxMap } from "./BoxMap";
 
 const ZOOM = 1.2;
 
@@ -68,7 +69,7 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
   };
   const frame = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const { moved, zoom, fit, pan } = useBoxView(frame, svg, laid, selected);
+  const { moved, pane, centre, zoom, fit, pan } = useBoxView(frame, svg, laid, selected);
   useEffect(() => {
     useBoxes.setState({ view: { zoom, fit } });
     return () => useBoxes.setState({ view: null });
@@ -118,6 +119,7 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
         <Popup label={t("boxes.legend")} className="button small" face={<><Info aria-hidden size={14} /> {t("boxes.legend")}</>}>
           <BoxKeys comparison={session.comparison} />
         </Popup>
+        <Tool label={t(laid.layout.across ? "boxes.down" : "boxes.across")} icon={laid.layout.across ? ArrowDown : ArrowRight} run={turnBoxes} />
         <Tool label={t("boxes.smaller")} icon={ZoomOut} run={() => zoom(1 / ZOOM)} />
         <Tool label={t("boxes.larger")} icon={ZoomIn} run={() => zoom(ZOOM)} />
         <Tool label={t("boxes.fit")} icon={Maximize} run={fit} />
@@ -146,6 +148,7 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
             <BoxDrawing laid={laid} comparison={session.comparison} palette={palette} recolour={recolour} selected={saving ? null : selected} />
           </g>
         </svg>
+        <BoxMap laid={laid} pane={pane} centre={centre} palette={palette} recolour={recolour} />
       </div>
     </section>
   );

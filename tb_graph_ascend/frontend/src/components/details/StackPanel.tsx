@@ -22,7 +22,7 @@ export function StackPanel({ details: { stack, node, values } }: { details: Node
       {sides.map((side) => (
         <section key={side}>
           <header>
-            <h3 className={`side-tag ${side}`}>{t(single ? "side.single" : `side.${side}`)}</h3>
+            <h2 className={`side-tag ${side}`}>{t(single ? "side.single" : `side.${side}`)}</h2>
             <CopyButton text={(stack[side] ?? []).join("\n")} label={t("details.copyStack")} />
           </header>
           <ol>

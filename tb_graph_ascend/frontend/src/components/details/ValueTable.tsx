@@ -1,6 +1,6 @@
 /* The table of values, each with all its measures when unfolded, and where it came from. */
 
-import { type ReactNode, useState } from "react";
+import { type CSSProperties, type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Flow, FlowLink, Side, ValuePair } from "../../api/types";
@@ -27,7 +27,7 @@ interface Props {
 export function ValueTable({ values, columns, scored, flow, side = "problem", node, first }: Props) {
   const { t } = useTranslation();
   return (
-    <table className="value-table">
+    <table className="value-table" style={{ "--numbers": Math.max(LEAST_NUMBERS, columns.length) } as CSSProperties}>
       <thead>
         <tr>
           <th scope="col">{t("details.value")}</th>
@@ -70,6 +70,9 @@ export function ValueTable({ values, columns, scored, flow, side = "problem", no
     </table>
   );
 }
+
+/** Columns of a value beside a graph, where its numbers stand below its name. */
+const LEAST_NUMBERS = 4;
 
 interface RowProps {
   value: ValuePair;

@@ -6,8 +6,10 @@ import { useTranslation } from "react-i18next";
 import { flowQuery } from "../../api/queries";
 import type { NodeDetails, Reason } from "../../api/types";
 import { calledAs } from "../../graph/called";
+import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useInstead } from "../../hooks/useInstead";
+import { causeAt, causeScoreText } from "../../state/causes";
 import { columnsFor } from "../../state/columns";
 import { useApp } from "../../state/store";
 import { worstFirst } from "../../state/worstfirst";
@@ -30,7 +32,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
     <div className="scroll values">
       <Reasons label={t("details.reasons")} reasons={node.reasons.filter((reason) => !isRule(reason))} />
       {values.length === 0 ? (
-        <p className="message">{t("details.noValues")}</p>
+        <NoValues node={node.id} />
       ) : (
         <ValueTable
           values={values}
@@ -45,6 +47,18 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
       <NodeTokenLines node={node.id} />
       <Reasons label={t("details.rules")} reasons={node.reasons.filter(isRule)} named />
     </div>
+  );
+}
+
+/** That nothing was recorded; of a cause, whose row has a score all the same, what that is of. */
+function NoValues({ node }: { node: number }) {
+  const { t } = useTranslation();
+  const cause = causeAt(useAnswer().data?.causes ?? [], node);
+  const told = cause && cause.finding.score !== null ? causeScoreText(t, cause) : "";
+  return (
+    <p className="message">
+      {t("details.noValues")} {told && <span className="muted">{told}</span>}
+    </p>
   );
 }
 

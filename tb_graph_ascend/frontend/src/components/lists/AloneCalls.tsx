@@ -18,7 +18,7 @@ export function AloneCalls({ causes }: { causes: readonly Cause[] }) {
   if (calls.length === 0) return null;
   return (
     <section className="finding perhaps">
-      <h3>{t("findings.perhaps")}</h3>
+      <h2>{t("findings.perhaps")}</h2>
       {t("notes.alone")}{" "}
       {calls.slice(0, limit).map((node, index) => (
         <span key={node.id}>

@@ -22,7 +22,7 @@ export function NotCompared({ coverage: { failed, one_sided: oneSided } }: Props
   if (unmatched + silent + oneSided + failed.length === 0) return null;
   return (
     <section className="not-compared">
-      <h3>{t("notes.notCompared")}</h3>
+      <h2>{t("notes.notCompared")}</h2>
       <ul>
         {unmatched > 0 && (
           <li>

@@ -19,7 +19,7 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
   const { others: count, earlier, earlier_step: before, divergent, perhaps } = shares;
   return (
     <section className="not-compared">
-      <h3>{t("notes.divergentHere")}</h3>
+      <h2>{t("notes.divergentHere")}</h2>
       {perhaps > 0 && (
         <>
           <p>{t("notes.guessed")}</p>

@@ -22,11 +22,11 @@ export function MappedPairs({ mappings, changeable }: PairsProps) {
   const { pairs, changed, saved, file } = mappings;
   return (
     <section>
-      <h3>
+      <h2>
         {t("mapping.list")}
         <span className="spacer" />
         {changeable && pairs.length > 0 && <UnmapAll pairs={pairs} />}
-      </h3>
+      </h2>
       {pairs.length === 0 ? (
         <p className="muted">{t("mapping.empty")}</p>
       ) : (

@@ -20,7 +20,7 @@ export function Proposals() {
   if (!asked.data || asked.data.proposals.length === 0) return null;
   return (
     <section className="proposals">
-      <h3>
+      <h2>
         <Lightbulb aria-hidden size={14} /> {t("mapping.proposals")}
         <span className="spacer" />
         {asked.data.proposals.length > 1 && (
@@ -34,7 +34,7 @@ export function Proposals() {
             {t("certainty.mapAll")}
           </button>
         )}
-      </h3>
+      </h2>
       <ul>
         {asked.data.proposals.map((proposal) => (
           <ProposalRow key={proposal.problem.id} proposal={proposal} />

@@ -35,7 +35,7 @@ export function SharedWeights({ pairs }: { pairs: MappedPair[] }) {
   };
   return (
     <section>
-      <h3>{t("mapping.weights", { count: first.all })}</h3>
+      <h2>{t("mapping.weights", { count: first.all })}</h2>
       <p className="muted">{t("mapping.weightsHelp")}</p>
       <WeightFilters filter={filter} change={setFilter} />
       {listed.length === 0 && <p className="muted">{t("mapping.noWeights")}</p>}

@@ -12,6 +12,7 @@ import { useOnlyTrends } from "../../hooks/useOnlyTrends";
 import { useShortcuts } from "../../hooks/useShortcuts";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
 import { followFiles } from "../../state/filechanges";
+import { useBoxes } from "../../state/boxes";
 import { followWindow, useLayout } from "../../state/layout";
 import { followHostTheme } from "../../state/preferences";
 import { useApp } from "../../state/store";
@@ -94,10 +95,15 @@ const LISTS_PX = `${Math.max(Math.min(400, Math.max(260, window.innerWidth * 0.3
 /** Room for a head and eight values; what a tall window has beyond that is for the rows, and for longer tables. */
 const DETAILS = isTall() ? `${LEAST_DETAILS}px` : "30%";
 
+/** Beside a graph: a third of what the lists leave, so that the larger part is for the graph. */
+const BESIDE_PX = `${Math.max(320, window.innerWidth * 0.25)}px`;
+
 function Workspace() {
   const { t } = useTranslation();
-  const { lists, compact } = useLayout();
+  const { lists, compact, wide } = useLayout();
   const { panel, keep } = useGrowingDetails();
+  // Rows need the width for both runs; a graph needs the height.
+  const beside = useBoxes(({ module }) => module !== null) && wide;
   return (
     <main className="workspace">
       <Group orientation="vertical" id="rows">
@@ -114,12 +120,24 @@ function Workspace() {
             <Panel id="graphs" minSize="30%">
               <DiffArea />
             </Panel>
+            {beside && (
+              <>
+                <Separator className="separator vertical" aria-label={t("frame.details")} />
+                <Panel id="details-beside" defaultSize={BESIDE_PX} minSize="240px" maxSize="60%" groupResizeBehavior="preserve-pixel-size">
+                  <BottomPanel beside />
+                </Panel>
+              </>
+            )}
           </Group>
         </Panel>
-        <Separator className="separator horizontal" aria-label={t("frame.details")} onPointerDown={keep} onKeyDown={keep} />
-        <Panel id="details" panelRef={panel} defaultSize={compact ? "37%" : DETAILS} minSize="90px">
-          <BottomPanel />
-        </Panel>
+        {!beside && (
+          <>
+            <Separator className="separator horizontal" aria-label={t("frame.details")} onPointerDown={keep} onKeyDown={keep} />
+            <Panel id="details" panelRef={panel} defaultSize={compact ? "37%" : DETAILS} minSize="90px">
+              <BottomPanel />
+            </Panel>
+          </>
+        )}
       </Group>
     </main>
   );

@@ -28,7 +28,8 @@ const PANELS: Record<BottomTab, (props: { details: NodeDetails }) => React.React
   communication: CommunicationPanel,
 };
 
-export function BottomPanel() {
+/** Below the rows, or `beside` the graph. */
+export function BottomPanel({ beside = false }: { beside?: boolean }) {
   const { t } = useTranslation();
   const chosen = useApp((state) => state.bottomTab);
   const tabs = bottomTabs(useDatabase().data);
@@ -37,7 +38,7 @@ export function BottomPanel() {
   const { selected, details } = useSelection();
   return (
     <Tabs.Root
-      className="panel bottom"
+      className={beside ? "panel bottom beside" : "panel bottom"}
       value={tab}
       onValueChange={(value) => set({ bottomTab: value as BottomTab })}
     >
