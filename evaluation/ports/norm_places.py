@@ -112,13 +112,21 @@ class Renamed(nn.Module):
         return self.lm_head(self.ln_f(x))
 
 
-def record(path: Path, kind: Kind, level: str = "mix") -> Path:
-    """One training step of one of the networks; all have the same weights and tokens."""
+def record(
+    path: Path, kind: Kind, level: str = "mix", *, drawn: bool = False, epsilon: float = 1e-5
+) -> Path:
+    """One training step of one of the networks; all have the same weights and tokens.
+
+    As `drawn`, norms are ones and biases zeros; `epsilon` is that of the second layer's inner norm.
+    """
     torch.manual_seed(0)
     whole = Decoder(is_post=kind.endswith("post"))
     with torch.no_grad():
-        for parameter in whole.parameters():
+        for parameter in () if drawn else whole.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
+    second = whole.layers[1]
+    assert isinstance(second, Block)
+    second.mlp_norm.eps = epsilon
     ids = torch.randint(0, WORDS, (2, 7))
     model: nn.Module = {"ahead": Ahead, "renamed post": Renamed}.get(kind, lambda x: x)(whole)
     with PrecisionDebugger(dump_path=str(path), level=level, task="tensor").recording(model):

@@ -91,7 +91,13 @@ def _command(logs: Path) -> None:
         for as_json in (False, True):
             with redirect_stdout(io.StringIO()):
                 trend.run(
-                    Namespace(words=[str(logs / "problem")], compare=compare, at=None, json=as_json)
+                    Namespace(
+                        words=[str(logs / "problem")],
+                        compare=compare,
+                        noise=None,
+                        at=None,
+                        json=as_json,
+                    )
                 )
 
 

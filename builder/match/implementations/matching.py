@@ -129,9 +129,7 @@ def corresponding(
     edges = FirstTensors(trees, calls)
     alike = edges.alike
     telling = pair_modules(pairs, *ran, alike=alike)
-    pairs += pair_constants(
-        telling, rest_of(ours, pairs, 0), rest_of(theirs, pairs, 1), edges.apart
-    )
+    pairs += pair_constants(telling, rest_of(ours, pairs, 0), rest_of(theirs, pairs, 1), edges)
     paths = pair_modules(pairs, *ran, alike=alike)
     pairs += _differing(pairs, paths, ours.parameters, theirs.parameters)
     paths |= {k: v for k, v in pair_modules(pairs, *ran, alike=alike).items() if k not in paths}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
-from math import inf, prod
+from math import inf, nan, prod
+from typing import Literal
 
 from builder.dump.values import Record
 from builder.match.implementations.parameters import Numbers, numbers_of
@@ -37,6 +38,12 @@ class FirstTensors:
             if (two := self._numbers(1, pair[1])) is not None and one.size == two.size
         ]
         return sum(known) if len(known) == len(_ROLES) else inf
+
+    def norm(self, side: Literal[0, 1], path: str) -> float:
+        """The norm of what a module puts out first, of the problem (0) or the benchmark; or NaN."""
+        first = self._first(side, path).get("output")
+        numbers = None if first is None else self._numbers(side, first)
+        return nan if numbers is None else numbers.norm
 
     def _pairs(self, path: str, other: str) -> Iterator[tuple[int, int]]:
         ours, theirs = self._first(0, path), self._first(1, other)

@@ -14,21 +14,44 @@ from builder.run.build import BuildResult
 from evaluation.ports.norm_places import Kind, record
 
 
-def compare(tmp_path: Path, problem: Kind, benchmark: Kind, level: str = "mix") -> BuildResult:
+def compare(
+    tmp_path: Path,
+    problem: Kind,
+    benchmark: Kind,
+    level: str = "mix",
+    *,
+    drawn: bool = False,
+    epsilon: float = 1e-5,
+) -> BuildResult:
     paths = [
-        record(tmp_path / side, kind, level) for side, kind in (("p", problem), ("b", benchmark))
+        record(tmp_path / "p", problem, level, drawn=drawn, epsilon=epsilon),
+        record(tmp_path / "b", benchmark, level, drawn=drawn),
     ]
     return builder.build(*paths, tmp_path / "o")
 
 
+@pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("level", ["mix", "L0"])
 def test_norms_in_the_block_before_are_the_same_function(
-    tmp_path: Path, level: str, *, swapped: bool
+    tmp_path: Path, level: str, *, swapped: bool, drawn: bool
 ) -> None:
     sides: list[Kind] = ["pre", "ahead"]
     ours, theirs = reversed(sides) if swapped else sides
-    assert compare(tmp_path, ours, theirs, level).findings == ()
+    assert compare(tmp_path, ours, theirs, level, drawn=drawn).findings == ()
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize(
+    ("problem", "named"),
+    [("ahead", "Module.h.1.inner."), ("pre", "Module.layers.1.mlp_norm.")],
+)
+def test_so_a_fault_of_one_of_them_is_named(
+    tmp_path: Path, problem: Kind, named: str, *, drawn: bool
+) -> None:
+    benchmark: Kind = "pre" if problem == "ahead" else "ahead"
+    (found,) = compare(tmp_path, problem, benchmark, drawn=drawn, epsilon=0.1).findings
+    assert found.name.startswith(named)
 
 
 @pytest.mark.parametrize("benchmark", ["post", "renamed post"])
