@@ -86,7 +86,11 @@ def outcome_of(
     apart = unlike(problem.tree.dump, benchmark.tree.dump)
     nodes = problem.tree.in_order
     rated = (order for order, each in result.judgements.items() if _differs_in_form(each))
-    wrong = sorted(n for n in rated if not _is_of_other_kernel(nodes[n], result.judgements[n]))
+    wrong = sorted(
+        n
+        for n in rated
+        if not _is_of_other_kernel(nodes[n], comparison.matching, result.judgements[n])
+    )
     told_otherwise = comparison.setting.precision[0] != comparison.setting.precision[1] or bool(
         result.walked.ties or result.walked.amplified
     )
@@ -231,15 +235,20 @@ def _differs_in_form(judgement: Judgement) -> bool:
     return judgement.verdict == "error" and differs
 
 
-def _is_of_other_kernel(node: TreeNode, judgement: Judgement) -> bool:
-    """Whether a call of the backward pass hands on gradients of other shapes, and nothing else.
+def _is_of_other_kernel(node: TreeNode, matching: Matching, judgement: Judgement) -> bool:
+    """Whether a call of the backward pass hands on other gradients, and does nothing else.
 
-    They are of whatever the forward kernel ended with: on another kernel, of something else.
+    They are of whatever the forward kernel ended with: on another kernel, of something else. Their
+    shapes tell it, or how many there are; in another format alone they are another result.
     """
     if node.kind != "api" or node.direction != "backward":
         return False
+    partner = matching.partner.get(node)
+    is_as_many = partner is not None and len(range(*node.values)) == len(range(*partner.values))
     told = [r for r in judgement.reasons if isinstance(r, AttributeDiffers)]
-    return all(r.attribute == "shape" and r.value.startswith("output.") for r in told)
+    return all(
+        r.value.startswith("output.") and (r.attribute == "shape" or not is_as_many) for r in told
+    )
 
 
 def _is_incomparable(apart: Unlike | None) -> bool:

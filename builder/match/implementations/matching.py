@@ -40,6 +40,8 @@ from builder.reasons import TwoImplementations
 # Of the run with fewer weights as many must be found in the other for the two to be one model. One
 # number throughout, as of norms that were folded into the next weight, is found in any model.
 _FOUND = 0.5
+# Of the calls of two copies of one script so many are the same, behind most faults of it.
+_SAME_CALLS = 0.9
 # Distinct values that calls put out. What reads a weight that is found is one; two more are none
 # that another model comes by.
 _ENOUGH_MET = 3
@@ -180,12 +182,35 @@ def are_unlike_calls(matching: Matching) -> bool:
 
     It is asked where calls alone are recorded, which share names in any two programs. Most weights
     that are found by value then stand in calls that are no partners; or most calls that are
-    partners are made in other functions.
+    partners are made in other functions. Copies of one script are other files, but make the same
+    calls of the same sizes, each with its own weight.
     """
     trees = (matching.problem, matching.benchmark)
     if any(has_modules(tree) for tree in trees):
         return False
-    return _are_of_other_code(matching) or _hold_other_weights(matching)
+    elsewhere = _share_of_weights_elsewhere(matching)
+    if elsewhere > 1 - ENOUGH_SHARED:
+        return True
+    if not _are_of_other_code(matching):
+        return False
+    return elsewhere > 0 or not _make_the_same_calls(matching)
+
+
+def _make_the_same_calls(matching: Matching) -> bool:
+    """Whether of either run's calls nearly all have a partner that puts out as much.
+
+    A fault may add, leave out or resize a few.
+    """
+    trees = (matching.problem, matching.benchmark)
+    made = [
+        [n for n in tree.in_order if n.kind == "api" and n.direction == "forward"] for tree in trees
+    ]
+    alike = sum(
+        _put_out(node, trees[0]) == _put_out(partner, trees[1])
+        for node in made[0]
+        if (partner := matching.partner.get(node)) is not None
+    )
+    return alike >= _SAME_CALLS * max(map(len, made))
 
 
 def _are_of_other_code(matching: Matching) -> bool:
@@ -210,8 +235,8 @@ def _functions(tree: Tree) -> list[tuple[str, str] | None]:
     ]
 
 
-def _hold_other_weights(matching: Matching) -> bool:
-    """Whether most weights that are found by value stand in calls that are no partners."""
+def _share_of_weights_elsewhere(matching: Matching) -> float:
+    """Which share of the weights that are found by value stand in calls that are no partners."""
     trees = (matching.problem, matching.benchmark)
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
@@ -225,7 +250,7 @@ def _hold_other_weights(matching: Matching) -> bool:
         for pair in pairs
         if any(partners.get(p.module) != b.module for p in pair.problem for b in pair.benchmark)
     ]
-    return len(elsewhere) > (1 - ENOUGH_SHARED) * len(pairs) > 0
+    return len(elsewhere) / max(1, len(pairs))
 
 
 def _count(pairs: Sequence[WeightPair], side: int) -> int:

@@ -1,0 +1,49 @@
+"""A script and its copy are one program, though they are two files, where calls alone are known."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import builder
+from builder.reasons import OneProgram
+from builder.results.database import ResultDatabase
+
+SCRIPT = """
+import torch
+from torch.nn import functional as F
+from msprobe.pytorch import PrecisionDebugger
+
+torch.manual_seed(0)
+
+
+class Towers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+
+    def forward(self, x, y):
+        x, y = F.normalize(self.left(x), dim=1), F.normalize(torch.tanh(self.right(y)), dim=DIM)
+        return F.cross_entropy(x @ y.T / 0.1, torch.arange(len(x)))
+
+
+model = Towers()
+with PrecisionDebugger(dump_path=PATH, level="L1", task="statistics").recording(model):
+    model(torch.randn(16, 16), torch.randn(16, 16)).backward()
+"""
+
+
+def recorded(folder: Path, name: str, dim: int) -> Path:
+    script, dump = folder / f"{name}.py", folder / f"dump-{name}"
+    script.write_text(f"PATH, DIM = {str(dump)!r}, {dim}\n{SCRIPT}", encoding="utf-8")
+    runpy.run_path(str(script))
+    return dump
+
+
+def test_a_copy_with_another_argument_is_compared_call_by_call(tmp_path: Path) -> None:
+    ours, theirs = recorded(tmp_path, "problem", 0), recorded(tmp_path, "benchmark", 1)
+    result = builder.build(ours, theirs, tmp_path / "o")
+    assert isinstance(ResultDatabase(result.path).summary().kind, OneProgram)
+    (found,) = result.findings
+    assert found.name == "Functional.normalize.1.forward"
+    assert found.kind == "argument_differs"
