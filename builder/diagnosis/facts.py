@@ -22,6 +22,7 @@ from builder.reasons import (
     BatchRows,
     BatchShaped,
     PrecisionDiffers,
+    UnrecordedDiffers,
 )
 from msprobe_core.format import canonical_dtype, is_integer_dtype, machine_epsilon
 
@@ -139,8 +140,13 @@ class Facts:
         sides = _argument(self.paired.ours[row]), _argument(self.paired.theirs[row])
         return ArgumentDiffers(self.comparison.keys[row], *sides)
 
-    def batch_reason(self, rows: list[int]) -> BatchDiffers | BatchRows | BatchShaped:
-        """A reason that says how the data differ that a model is given, in size before values."""
+    def batch_reason(
+        self, node: TreeNode, rows: list[int]
+    ) -> BatchDiffers | BatchRows | BatchShaped | UnrecordedDiffers:
+        """A reason that says how what is read first differs, in size before values.
+
+        A model is given data; what a script calls beside its model may read a table of its own.
+        """
         row = self.worst(rows)
         key, ours, theirs = (
             self.comparison.keys[row],
@@ -148,7 +154,9 @@ class Facts:
             self.paired.theirs[row].shape,
         )
         if not ours or not theirs or ours == theirs:
-            return BatchDiffers(*self.worst_score(rows))
+            may_be_own = _runs_beside_modules(node) and not self.paired.is_integer(row)
+            told = UnrecordedDiffers if may_be_own else BatchDiffers
+            return told(*self.worst_score(rows))
         if ours[0] != theirs[0] and ours[1:] == theirs[1:]:
             return BatchRows(key, ours[0], theirs[0])
         return BatchShaped(key, str(list(ours)), str(list(theirs)))
@@ -220,6 +228,14 @@ class Facts:
             for side in (self.paired.ours, self.paired.theirs)
         )
         return self.paired.is_reshaped(row) or len(set(kinds)) > 1
+
+
+def _runs_beside_modules(node: TreeNode) -> bool:
+    """Whether a script calls it itself, outside of all modules, and calls modules as well."""
+    top = node.parent
+    if node.kind != "api" or top is None or top.kind != "root":
+        return False
+    return any(each.kind == "module" for each in top.children)
 
 
 def _numbers(scores: Floats) -> list[float | None]:

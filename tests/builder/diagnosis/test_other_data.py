@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builder.reasons import sentence
-from tests.builder.diagnosis.small_runs import B, Entries, findings, names
+from tests.builder.diagnosis.small_runs import A, B, Entries, findings, names
 from tests.builder.dumps import Json, forward, tensor
 from tests.told import facts
 
@@ -120,3 +120,18 @@ def test_a_call_right_before_that_left_no_values_may_have_made_what_no_call_made
     found = findings(tmp_path, ours, theirs)
     assert facts(found[0].reasons[0])["maker"] == SILENT
     assert "perhaps Tensor.triu.0.forward" in sentence(found[0].reasons[0])
+
+
+@pytest.mark.parametrize(("beside", "code"), [(True, "unrecorded_differs"), (False, "batch")])
+def test_what_a_script_reads_beside_modules_may_be_a_table_of_its_own(
+    tmp_path: Path, beside: bool, code: str
+) -> None:
+    """As a schedule of noise is; a script without modules is fed what it reads first."""
+
+    def entries(table: float) -> Entries:
+        read = {A: forward([tensor(table)], [tensor(table**0.5)])}
+        return read | ({MODULE: forward([tensor(1)], [tensor(2)])} if beside else {})
+
+    found = findings(tmp_path, entries(4), entries(9))
+    assert names(found) == [A]
+    assert code in facts(found[0].reasons[0])["code"]

@@ -263,7 +263,7 @@ def fed_other_data(case: Case) -> Cause | None:
     if case.excess.way != "outside" or case.node.phase != "forward" or not is_data:
         return None
     if not case.has_read and not gathers(case.node):
-        return case.of_input(case.facts.batch_reason([row]))
+        return case.of_input(case.facts.batch_reason(case.node, [row]))
     batch = _batch_of(case)
     if batch is not None:
         return batch

@@ -164,7 +164,7 @@ def was_fed_other_data(case: Case) -> Cause | None:
     reason = (
         UnrecordedDiffers(*worst, silent_before(case.node))
         if case.has_read
-        else case.facts.batch_reason(case.rows.inputs)
+        else case.facts.batch_reason(case.node, case.rows.inputs)
     )
     return Named("input_differs", case.node, reason)
 
