@@ -158,8 +158,9 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "两次运行的数据都记录了其调用方式，且其后的值不同",
     ),
     "basis.estimated": Words(
-        "sketches were compared; they give relative errors within a factor of 2",
-        "比对了草图，由此得出的相对误差在 2 倍以内",
+        "sketches of the elements differ by more than rounding; relative errors come of them "
+        "within a factor of 2",
+        "元素的草图相差超出舍入范围；由草图得出的相对误差在 2 倍以内",
     ),
     "basis.edges": Words(
         "two programs were compared at the edges of their modules, not inside",

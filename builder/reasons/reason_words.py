@@ -97,9 +97,9 @@ SENTENCES: Mapping[str, Words] = {
         "输入一致；其内部 {reader} 的 {value} 是首个不同的比对值（分数 {score:score}）",
     ),
     "leaves_values": Words(
-        "what {call} in it reads is equal to values of the benchmark; its {value}, and all that is "
-        "made of it, is equal to none",
-        "其中 {call} 的输入等于标杆中的值；其 {value} 及由它得出的一切均与标杆无一相等",
+        "what {call} in it reads, the benchmark has as well; its {value}, and all that is made of "
+        "that, the benchmark has nowhere",
+        "其中 {call} 的输入在标杆中也有；其 {value} 及由它得出的一切在标杆中均不存在",
     ),
     "explained": Words(
         "{value} is off by {apart:apart}{before}",

@@ -22,6 +22,7 @@ from builder.reasons import (
     Reason,
     RulesUnfit,
     Ties,
+    TwoImplementations,
     TwoVersions,
     UntoldChoices,
     encode,
@@ -138,7 +139,7 @@ class PairOutcome:
     first_error: str | None = None
     unlike: Reason | None = None
     frameworks: Reason | None = None
-    unlike_programs: Reason | None = None
+    unlike_programs: TwoImplementations | None = None
     tokens: Reason | None = None
     kind: Reason | None = None
     by_name: Reason | None = None
@@ -287,12 +288,21 @@ def notes_on(outcomes: Sequence[PairOutcome]) -> list[Reason]:
 
 
 def _unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
-    """What pairs of unlike dumps were compared on, each once."""
+    """What pairs of unlike dumps were compared on, each once.
+
+    Of two programs it is the step that shows most weights, for behind a fault weights drift apart.
+    """
     said: list[Reason] = []
-    for outcome in outcomes:
+    known: dict[int, TwoImplementations] = {}
+    done = list(outcomes)
+    for one in (o.unlike_programs for o in done if o.unlike_programs is not None):
+        if one.weights not in known or known[one.weights].found < one.found:
+            known[one.weights] = one
+    for outcome in done:
+        programs = outcome.unlike_programs
         for reason in (
             outcome.frameworks,
-            outcome.unlike_programs,
+            None if programs is None else known[programs.weights],
             outcome.tokens,
             outcome.by_name,
             outcome.unlike,

@@ -118,7 +118,9 @@ class Edges:
         share = self.around(node, known.size[row])
         if known.paired.is_integer(row):
             blind = share > 0 and self._come_of_floats(makers)
-            return NO_EXCESS if blind else Excess(inf, row, "outside", makers)
+            is_made = makers.ours is not None and makers.theirs is not None
+            way = self._way(makers) if is_made else "outside"
+            return NO_EXCESS if blind else Excess(inf, row, way, makers)
         if node.direction == "backward":
             added = self.returned.of_output(node.forward, row)
             if added is not None:

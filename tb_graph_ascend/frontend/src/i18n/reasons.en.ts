@@ -20,7 +20,7 @@ export const reasonsEn: Record<string, string> = {
   begins_at_token: "first at request {{request}}, position {{position}}; {{apart}} of {{of}} tokens are apart",
   amplified_at: "{{name}} amplifies it: in {{rows}} of {{of}} rows it chooses otherwise between numbers that are {{margin, short}} apart in the benchmark and moved by {{apart, short}}",
   introduced_inside: "its inputs agree; inside it {{value}} of {{reader}} is the first value compared that does not (score {{score, score}})",
-  leaves_values: "what {{call}} in it reads is equal to values of the benchmark; its {{value}}, and all that is made of it, is equal to none",
+  leaves_values: "what {{call}} in it reads, the benchmark has as well; its {{value}}, and all that is made of that, the benchmark has nowhere",
   explained: "{{value}} is off by {{apart, apart}}{{before}}",
   explained_sketch: "{{value}} is off by about {{apart, apart}}{{before}}",
   explained_infinities: "{{value}} has infinities in other places: as marks they are off by at least {{apart, apart}}{{before}}",

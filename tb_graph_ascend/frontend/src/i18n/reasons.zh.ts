@@ -20,7 +20,7 @@ export const reasonsZh: Record<string, string> = {
   begins_at_token: "最先出现在请求 {{request}} 的位置 {{position}}；{{of}} 个 token 中有 {{apart}} 个不同",
   amplified_at: "{{name}} 将其放大：{{of}} 行中有 {{rows}} 行作出了不同选择，所选两数在标杆中相差 {{margin, short}}，而两次运行间的相对变化为 {{apart, short}}",
   introduced_inside: "输入一致；其内部 {{reader}} 的 {{value}} 是首个不同的比对值（分数 {{score, score}}）",
-  leaves_values: "其中 {{call}} 的输入等于标杆中的值；其 {{value}} 及由它得出的一切均与标杆无一相等",
+  leaves_values: "其中 {{call}} 的输入在标杆中也有；其 {{value}} 及由它得出的一切在标杆中均不存在",
   explained: "{{value}} 相差{{apart, apart}}{{before}}",
   explained_sketch: "{{value}} 相差约{{apart, apart}}{{before}}",
   explained_infinities: "{{value}} 中无穷大的位置不同：以标记计至少相差{{apart, apart}}{{before}}",

@@ -9,7 +9,7 @@ export const sureEn = {
   basis: {
     measured: "elements were compared, or numbers that have to be equal",
     called: "both dumps say how it is called, and what comes behind it differs",
-    estimated: "sketches were compared; they give relative errors within a factor of 2",
+    estimated: "sketches of the elements differ by more than rounding; relative errors come of them within a factor of 2",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",
     guessed: "what makes this value, or its match, was not recorded",
