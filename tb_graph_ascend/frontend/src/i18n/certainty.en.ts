@@ -25,7 +25,7 @@ export const certaintyEn = {
   maybe: "It may not hold any more.",
   formerListed_one: "{{count}} cause found before is in the list; it may not hold any more.",
   formerListed_other: "{{count}} causes found before are in the list; they may not hold any more.",
-  worst_one: "{{count}} node{{over}} is above {{threshold}}, worst {{worst}}; each is explained by rounding or by what came before it.",
-  worst_other: "{{count}} nodes{{over}} are above {{threshold}}, worst {{worst}}; each is explained by rounding or by what came before it.",
+  worst_one: "{{count}} node{{over}} is above {{threshold}}, worst {{worst}}; none stands out from what rounding and its inputs let one expect.",
+  worst_other: "{{count}} nodes{{over}} are above {{threshold}}, worst {{worst}}; none stands out from what rounding and its inputs let one expect.",
   listDivergent: "List them",
 };

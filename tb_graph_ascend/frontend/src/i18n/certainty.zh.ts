@@ -27,7 +27,7 @@ export const certaintyZh: typeof certaintyEn = {
   maybe: "可能已不成立。",
   formerListed_one: "之前找到的 {{count}} 个起因在列表中，可能已不成立。",
   formerListed_other: "之前找到的 {{count}} 个起因在列表中，可能已不成立。",
-  worst_one: "{{over}} {{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
-  worst_other: "{{over}} {{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
+  worst_one: "{{over}} {{count}} 个节点超过 {{threshold}}，最差 {{worst}}；没有一个明显超出舍入与其输入所能引起的差异。",
+  worst_other: "{{over}} {{count}} 个节点超过 {{threshold}}，最差 {{worst}}；没有一个明显超出舍入与其输入所能引起的差异。",
   listDivergent: "列出",
 };
