@@ -292,7 +292,7 @@ def _exact(make: MakeCase, eager: Results) -> Results | None:
         return None
     try:
         exact = _run(lambda: _widened(make()), lambda model: model).results
-    except Exception:
+    except Exception:  # a model that float64 does not suit
         return None
     return None if any(result.dtype in HALF for result in exact.values()) else exact
 
