@@ -15,6 +15,7 @@ from typing import Literal
 from builder.compare.comparison import Comparison
 from builder.diagnosis.changes import scope_of
 from builder.diagnosis.excess import PLAIN
+from builder.dump.passing_calls import call_of
 from builder.dump.values import Record
 from builder.evidence.distances import SUMMED
 from builder.flow.feeding import NOWHERE, Flow, named_output
@@ -99,7 +100,7 @@ class EndResults:
             if made is not None:
                 node, key = made
                 found |= {i for i in range(*node.values) if values.keys[i] == key}
-            call = passing.get(source[: source.rfind(".output")])
+            call = passing.get(call_of(source))
             read = {one for _, one in call.sources if one is not None} if call else set()
             pending += read - named
             named |= read

@@ -14,7 +14,7 @@ from builder.diagnosis.end_results import EndResults, are_one_number
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.own_healing import Agrees, OwnHealing
+from builder.diagnosis.own_healing import Agrees, BothEdges, OwnHealing
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.flow.feeding import Flow
@@ -37,8 +37,9 @@ class Healing:
         gradients = (n.exec_order for n in order if n.direction == "backward" and n.kind == "api")
         self._last_gradient = max(gradients, default=-1)
         self._ends, self._theirs = EndResults(flows[0]), EndResults(flows[1])
-        self._own = OwnHealing(facts, flows, self._agrees)
-        self._own_of_arguments = OwnHealing(facts, flows, self._is_rounded)
+        edges = BothEdges(flows)
+        self._own = OwnHealing(facts, edges, self._agrees)
+        self._own_of_arguments = OwnHealing(facts, edges, self._is_rounded)
 
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""

@@ -15,6 +15,7 @@ from functools import cached_property
 from builder.diagnosis.changes import are_of_one_run, scope_of
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.dump.passing_calls import call_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.parameter_readers import holders
 from builder.flow.recorded_passages import CUTS_GRADIENTS, recorded_edges
@@ -23,18 +24,25 @@ from builder.match.tree import TreeNode, subtree
 Agrees = Callable[[int], bool]
 
 
-class OwnHealing:
-    """Follows findings along the flow of both runs; `agrees` tells of a row whether it does."""
+class BothEdges:
+    """The edges of both runs, made when they are first asked for: most steps have no finding."""
 
-    def __init__(self, facts: Facts, flows: tuple[Flow, Flow], agrees: Agrees) -> None:
-        self._facts, self._known, self._agrees = facts, facts.known, agrees
-        self._matching = facts.comparison.matching
+    def __init__(self, flows: tuple[Flow, Flow]) -> None:
         self._flows = flows
 
     @cached_property
-    def _sides(self) -> tuple[_Edges, _Edges]:
-        """The edges of both runs; most steps have no finding to ask for."""
+    def sides(self) -> tuple[_Edges, _Edges]:
+        """Those of the problem and of the benchmark."""
         return _Edges(self._flows[0]), _Edges(self._flows[1])
+
+
+class OwnHealing:
+    """Follows findings along the edges of both runs; `agrees` tells of a row whether it does."""
+
+    def __init__(self, facts: Facts, edges: BothEdges, agrees: Agrees) -> None:
+        self._facts, self._known, self._agrees = facts, facts.known, agrees
+        self._matching = facts.comparison.matching
+        self._edges = edges
 
     def heals(self, finding: Finding) -> bool:
         """Whether all ways from a finding end in agreement, forward and backward."""
@@ -51,7 +59,7 @@ class OwnHealing:
 
         Without one the two runs compute the same of another value, and nothing takes that back.
         """
-        partner, theirs = self._matching.partner, self._sides[1]
+        partner, theirs = self._matching.partner, self._edges.sides[1]
         for node in self._walk(finding)[0]:
             if node not in partner:
                 return True
@@ -87,13 +95,13 @@ class OwnHealing:
             if node in found:
                 continue
             found.add(node)
-            passing = [r for r in self._sides[0].passing.get(node, ()) if _computes(r)]
+            passing = [r for r in self._edges.sides[0].passing.get(node, ()) if _computes(r)]
             if node.values[0] == node.values[1]:
                 is_lost |= not passing  # nothing tells who reads what it puts out
                 pending += passing
                 continue
             for value in self._apart(node):
-                readers = [r for r in self._sides[0].readers.get(value, ()) if _computes(r)]
+                readers = [r for r in self._edges.sides[0].readers.get(value, ()) if _computes(r)]
                 readers += passing
                 is_lost |= not readers  # it ends here, or nobody knows where it goes
                 pending += readers
@@ -118,7 +126,7 @@ class OwnHealing:
         partner, in_order = self._matching.partner, self._matching.benchmark.in_order
         alone = {node for node in in_order if node not in partner and _computes(node)}
         fed: set[TreeNode] = set()
-        for edges, calls in zip(self._sides, (region, alone), strict=True):
+        for edges, calls in zip(self._edges.sides, (region, alone), strict=True):
             leaves = {leaf for node in calls for leaf in edges.leaves(node)}
             if None in leaves:
                 return None
@@ -223,7 +231,7 @@ class _Edges:
             sources = [source for _, source in call.sources]
             if None in sources:
                 return True
-            pending += [source[: source.rfind(".output")] for source in sources if source]
+            pending += [call_of(source) for source in sources if source]
         return False
 
 

@@ -14,7 +14,6 @@ from builder.dump.values import Ranges, Record, Values
 _CALLS = ("Torch._grouped_mm.", "Torch._scaled_grouped_mm.")
 # What puts out its input with something added to it: a bias, which memory stays behind.
 _ADDING = ("Tensor.add_.", "Tensor.__iadd__.", "Tensor.add.", "Tensor.__add__.")
-
 _MASKS = ("Tensor.masked_fill.", "Tensor.masked_fill_.", "Torch.masked_fill.")
 
 

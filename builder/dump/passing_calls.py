@@ -62,6 +62,15 @@ class PassingCall(msgspec.Struct, dict=True):
                 yield key, item if isinstance(item, dict) else None
 
 
+def call_of(source: str) -> str:
+    """The call that puts out a value of such a name.
+
+    >>> call_of("Tensor.chunk.0.forward.output.1")
+    'Tensor.chunk.0.forward'
+    """
+    return source[: source.rfind(".output")]
+
+
 PassingCalls: TypeAlias = Mapping[str, PassingCall]
 _decoder = msgspec.json.Decoder(dict[str, PassingCall])
 

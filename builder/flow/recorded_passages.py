@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from builder.dump.passing_calls import PassingCalls
+from builder.dump.passing_calls import PassingCalls, call_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.gradient_ways import lead_back
 from builder.flow.passage_edges import PassageEdges, Reading
@@ -71,9 +71,9 @@ class _Makers:
         """The nodes that put out a value of that name."""
         if source is None:
             return ()
-        name = source[: source.rfind(_OUTPUT)]
+        name = call_of(source)
         while name not in self._by_name and name not in self._passing and _OUTPUT in name:
-            name = name[: name.rfind(_OUTPUT)]
+            name = call_of(name)
         return self._nodes(name)
 
     def _nodes(self, name: str) -> tuple[TreeNode, ...]:
