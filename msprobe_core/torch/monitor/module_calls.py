@@ -68,6 +68,11 @@ class ModuleCalls:
         for function in self._after.get(id(module), _NOBODY)[1]:
             function(module, args, kwargs, output)
 
+    @property
+    def follows(self) -> bool:
+        """Whether it is told of any module's calls."""
+        return bool(self._before or self._after)
+
     def awaits(self, module: nn.Module) -> bool:
         """Whether the end of a module's calls is asked for."""
         return id(module) in self._after
@@ -117,7 +122,8 @@ class _Switch:
         self._on()
 
     def _on(self) -> None:
-        if self._following and not self._handles:
+        asked = any(calls.follows for calls in self._following)
+        if asked and not self._handles and not self._compiled.runs:
             self._handles = [
                 register_module_forward_pre_hook(self._begins),
                 register_module_forward_hook(self._ends, with_kwargs=True),

@@ -61,6 +61,12 @@ class CompiledCode:
     def stop(self) -> None:
         """Put the originals back."""
         self._replaced.restore()
+        self._inside = _Inside()
+
+    @property
+    def runs(self) -> bool:
+        """Whether this thread is in compiled code."""
+        return self._inside.is_capturing or self._inside.since is not None
 
     def _watch(self, frames: Any) -> None:
         _leave_out_of_graphs()
@@ -84,7 +90,7 @@ class CompiledCode:
         @functools.wraps(original)
         def capture(*args: Any, **kwargs: Any) -> Any:
             inside = self._inside
-            if inside.is_capturing or inside.since is not None or not self._replaced:
+            if self.runs or not self._replaced:
                 return original(*args, **kwargs)
             inside.is_capturing = True
             self._begin()
@@ -100,19 +106,36 @@ class CompiledCode:
     def _switched(self, on: bool, caller: FrameType) -> None:
         """What has turned the switch on ends compiled code, not what runs uncompiled inside it.
 
-        A graph that was compiled is among the latter: it runs with the switch off.
+        A graph that was compiled is among the latter: it runs with the switch off. Who began to
+        watch inside of compiled code has not seen it turned on, but what runs uncompiled turn it on
+        again: a frame that has returned since then cannot turn it off.
         """
         inside = self._inside
         if inside.is_capturing:
             return
-        if inside.since is None and on:
-            inside.since = id(caller)
-            self._begin()
+        if inside.since is None:
+            if on:
+                inside.since, inside.by_with = id(caller), caller.f_code.co_name == "__enter__"
+                self._begin()
             return
-        by_with = not on and caller.f_code.co_name == "__exit__"
-        if inside.since is not None and (by_with or inside.since == id(caller)):
+        has_returned = not inside.by_with and not _runs(inside.since, caller)
+        if on and has_returned:
+            inside.since = id(caller)
+        elif has_returned or inside.since == id(caller) or _leaves_a_context(on, caller):
             inside.since = None
             self._end()
+
+
+def _runs(identity: int, frame: FrameType | None) -> bool:
+    """Whether a frame is this one or among its callers."""
+    while frame is not None and id(frame) != identity:
+        frame = frame.f_back
+    return frame is not None
+
+
+def _leaves_a_context(on: bool, caller: FrameType) -> bool:
+    """Whether a `with` turns the switch off."""
+    return not on and caller.f_code.co_name == "__exit__"
 
 
 _NOT_IN_GRAPHS = (
@@ -129,6 +152,8 @@ _NOT_IN_GRAPHS = (
 class _Inside(threading.local):
     since: int | None = None
     """The identity of the frame that has turned the switch on; it runs as long."""
+    by_with: bool = False
+    """Whether that frame was a context's `__enter__`, which has returned."""
     is_capturing: bool = False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -96,25 +97,33 @@ def test_what_torch_refuses_or_warns_of_it_refuses_and_warns_of(
         clip(net.parameters(), 1.0)
 
 
-def test_the_same_bits_in_all_programs(tmp_path: Path) -> None:
+class _Alone:
+    """In place of trends: nothing is followed."""
+
+    def add(self, _: object) -> None: ...
+
+    def step(self, **_: object) -> None: ...
+
+
+def _weights_after(program: Callable[[Truth], None], folder: Path | None) -> list[torch.Tensor]:
+    """The first model's weights; what follows it is closed, else it would to the end."""
+    models: list[nn.Module] = []
+
+    def trends(net: nn.Module, *given: object, **named: object) -> Trends | _Alone:
+        models.append(net)
+        if folder is None:
+            return _Alone()
+        followed = Trends(folder, net, *given, activations=None, alerts=False, **named)  # type: ignore[arg-type]  # a program's own
+        opened.callback(followed.close)
+        return followed
+
+    with ExitStack() as opened:
+        program(Truth(trends))
+    return [weight.detach().clone() for weight in models[0].parameters()]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_same_bits_in_each_program(tmp_path: Path, program: Callable[[Truth], None]) -> None:
     """Whatever is followed: weights after each program are those of the program alone."""
-    for program in PROGRAMS:
-        after = []
-        for number in range(2):
-            models: list[nn.Module] = []
-
-            class Alone:
-                def add(self, _: object) -> None: ...
-
-                def step(self, **_: object) -> None: ...
-
-            def trends(net: nn.Module, *given: object, number: int = number, **named: object):  # type: ignore[no-untyped-def]  # noqa: ANN202
-                models.append(net)  # noqa: B023
-                if not number:
-                    return Alone()
-                folder = tmp_path / program.__name__  # noqa: B023
-                return Trends(folder, net, *given, activations=None, alerts=False, **named)  # type: ignore[arg-type]
-
-            program(Truth(trends))
-            after.append([p.detach().clone() for p in models[0].parameters()])
-        assert all(map(torch.equal, *after)), program.__name__
+    alone, followed = _weights_after(program, None), _weights_after(program, tmp_path)
+    assert all(map(torch.equal, alone, followed))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn.modules import module as modules
 
 from msprobe_core.torch.monitor.module_calls import ModuleCalls
 
@@ -95,3 +96,41 @@ def test_a_hook_that_is_put_on_while_the_module_runs_changes_nothing(calls: Modu
     module(torch.ones(1))
     handle.remove()
     assert len(told) == 1
+
+
+def test_a_follower_that_begins_inside_compiled_code_is_told_when_it_ends(
+    calls: ModuleCalls,
+) -> None:
+    """Nobody has told it that the code began; what runs uncompiled turns the switch on again."""
+    module, told = nn.Linear(3, 3), []
+
+    @torch._dynamo.disable
+    def begin() -> None:
+        calls.before(module, lambda *_: told.append(torch.compiler.is_compiling()))
+
+    @torch._dynamo.disable
+    def aside(x: torch.Tensor) -> torch.Tensor:
+        return x.relu()
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        x = module(x)
+        begin()
+        out: torch.Tensor = module(aside(x))
+        return out
+
+    with torch.no_grad():  # torch itself warns of gradients where a graph breaks
+        torch.compile(program, backend="eager")(torch.ones(2, 3))
+    told.clear()
+    module(torch.ones(2, 3))
+    assert told == [False]
+    torch.export.export(module, (torch.ones(2, 3),), strict=True)  # dynamo refuses our hooks
+    module(torch.ones(2, 3))
+    assert told == [False, False]
+
+
+def test_who_only_asks_for_compiled_code_lays_no_hook_on_modules(calls: ModuleCalls) -> None:
+    before, told = len(modules._global_forward_pre_hooks), []
+    calls.around_compiled(lambda: told.append("begins"), lambda: told.append("ends"))
+    assert len(modules._global_forward_pre_hooks) == before
+    torch.compile(nn.Linear(2, 2), backend="eager")(torch.ones(2))
+    assert told == ["begins", "ends"]
