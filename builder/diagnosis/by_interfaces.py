@@ -20,7 +20,8 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.first_tokens import shows_at_few_tokens
 from builder.diagnosis.left_values import leaves_at
-from builder.diagnosis.module_edges import ModuleEdges, above
+from builder.diagnosis.module_edges import ModuleEdges, above, outputs_of
+from builder.diagnosis.single_numbers import SingleNumbers
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.operators.table import has
 from builder.reasons import (
@@ -46,8 +47,9 @@ def walk_by_interfaces(
     margins: Sequence[ChoiceMargin] = (),
 ) -> Walked:
     """The modules where a difference begins, in order; the rest of what diverges carries it."""
-    flow = (flows or flows_of(comparison))[0]
-    walk = _Walk(ModuleEdges(Facts(comparison, threshold), flow), margins)
+    flow, theirs = flows or flows_of(comparison)
+    edges = ModuleEdges(Facts(comparison, threshold), flow, SingleNumbers(flow, theirs))
+    walk = _Walk(edges, margins)
     findings = walk.nearer(list(walk.findings()))
     named = {finding.node for finding in findings}
     for finding in findings[:1]:
@@ -98,13 +100,15 @@ class _Walk:
         """The findings, of which the first is where the values of the other program are left.
 
         Only where nothing else was compared: inside a module of which a value further on differs,
-        or before a call that is fed otherwise. In half formats before such a call alone: of
-        elements in another order nothing tells there that they are the same.
+        before a call that is fed otherwise, or in a module without a partner that in a layer before
+        puts out what the other program has. In half formats before such a call alone: of elements
+        in another order nothing tells there that they are the same.
         """
         if not findings or findings[0].node.direction != "forward":
             return findings
         first, *others = findings
-        if not isinstance(first.reasons[0], IntroducedInside | InputDiffers):
+        is_coarse = isinstance(first.reasons[0], Introduced) and first.node.kind == "module"
+        if not is_coarse and not isinstance(first.reasons[0], IntroducedInside | InputDiffers):
             return findings
         left = leaves_at(self.edges.met, self.edges.flow, set(self.edges.apart))
         if left is None or left[0].exec_order > first.node.exec_order:
@@ -112,7 +116,19 @@ class _Walk:
         is_half = is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or "")
         if is_half and not isinstance(first.reasons[0], InputDiffers):
             return findings
-        return [self._left(*left, first), *others]
+        found = self._left(*left, first)
+        if is_coarse and not (first.node in above(found.node) and self._is_met_before(found.node)):
+            return findings
+        return [found, *others]
+
+    def _is_met_before(self, node: TreeNode) -> bool:
+        """Whether a module at the same place of a layer before puts out a value of the other's."""
+        tree = self._matching.problem
+        return node not in self._matching.partner and any(
+            any(index in self.edges.met.indices for index in outputs_of(other, tree))
+            for other in tree.in_order[: node.exec_order]
+            if other.kind == "module" and _place(other) == _place(node)
+        )
 
     def _left(self, call: TreeNode, value: int, shown: Finding) -> Finding:
         """A beginning in the module that a call stands in, or at the call outside all of them.

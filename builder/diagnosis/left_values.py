@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Set
 
 from builder.diagnosis.module_edges import above, outputs_of
-from builder.flow.feeding import NOWHERE, Flow
-from builder.flow.recorded_passages import recorded_edges
+from builder.flow.feeding import Flow
+from builder.flow.recorded_passages import handed_on
 from builder.match.implementations.met_values import MetValues
 from builder.match.tree import TreeNode
 
@@ -44,7 +44,7 @@ class _Ways:
         self._read: dict[int, list[int]] = defaultdict(list)
         self._readers: dict[int, list[int]] = defaultdict(list)
         self._read_as: dict[int, list[int]] = defaultdict(list)  # the values at which it is read
-        for (producer, consumer), value in _edges(flow).items():
+        for (producer, consumer), value in handed_on(flow).items():
             if producer in orders and consumer in orders and producer < consumer:
                 self._read[consumer].append(producer)
                 self._readers[producer].append(consumer)
@@ -79,18 +79,3 @@ class _Ways:
     def _outputs(self, node: TreeNode) -> list[int]:
         records = self._flow.tree.dump.values.records
         return [i for i in outputs_of(node, self._flow.tree) if records[i].dtype is not None]
-
-
-def _edges(flow: Flow) -> dict[tuple[int, int], int]:
-    """Which node hands something to which, and the value that is read.
-
-    Also through calls without values where that is told; NOWHERE where the value is not known.
-    """
-    cells = zip(flow.producer.tolist(), flow.consumer.tolist(), flow.value.tolist())
-    edges = {(made, read): value for made, read, value in cells if made != NOWHERE}
-    if flow.tree.dump.passing is not None:
-        told = recorded_edges(flow).found
-        for way in told:
-            edges.pop((way.instead, way.consumer), None)
-        edges |= {(way.producer, way.consumer): value for way, (_, value) in told.items()}
-    return edges

@@ -12,6 +12,7 @@ import numpy as np
 
 from builder.compare.statistics import Floats
 from builder.diagnosis.facts import Facts
+from builder.diagnosis.single_numbers import SingleNumbers
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.implementations.met_values import MetValues
@@ -38,13 +39,13 @@ _FURTHER_ON = 200
 
 
 class ModuleEdges:
-    """The edges of a comparison's matched nodes; `flow` is that of the problem run.
+    """The edges of a comparison's matched nodes; `flow` and `numbers` are of the problem run.
 
     `apart` are the nodes that diverge at an edge, in order.
     """
 
-    def __init__(self, facts: Facts, flow: Flow) -> None:
-        self.facts = facts
+    def __init__(self, facts: Facts, flow: Flow, numbers: SingleNumbers) -> None:
+        self.facts, self._numbers = facts, numbers
         self.matching = matching = facts.comparison.matching
         self.flow = flow
         self._running: dict[int, tuple[int, float]] = {}
@@ -257,7 +258,8 @@ class ModuleEdges:
 
         So it is where the node puts out what agrees; where all that reads it further on does, as
         with a factor that one program has inside a module and the other behind it; and where the
-        module around it does. Not where a difference is handed on beside larger numbers, as a
+        module around it does; and where all that is made of it are single numbers, of which the
+        last agrees. Not where a difference is handed on beside larger numbers, as a
         residual does: then it is as far apart as the node's, by its norm, however near in relation
         to the whole. A module of which some outputs have no partner proves nothing, and the one
         around it is asked.
@@ -276,6 +278,8 @@ class ModuleEdges:
             and not divergent(node).outputs
             and self._vanishes(self.made(node), apart, before)
         ):
+            return True
+        if self._numbers.come_to_the_same(node, _JUMPED * before):
             return True
         further = self._read_further_on(node)
         if self._vanishes(further, apart, before):

@@ -102,3 +102,18 @@ def _with_values(flow: Flow) -> list[bool]:
     has = np.zeros(len(flow.tree.in_order), dtype=bool)
     has[flow.owners] = True
     return list(has.tolist())
+
+
+def handed_on(flow: Flow) -> dict[tuple[int, int], int]:
+    """Which node hands something to which, and the value that is read.
+
+    Also through calls without values where that is told; NOWHERE where the value is not known.
+    """
+    cells = zip(flow.producer.tolist(), flow.consumer.tolist(), flow.value.tolist())
+    edges = {(made, read): value for made, read, value in cells if made != NOWHERE}
+    if flow.tree.dump.passing is not None:
+        told = recorded_edges(flow).found
+        for way in told:
+            edges.pop((way.instead, way.consumer), None)
+        edges |= {(way.producer, way.consumer): value for way, (_, value) in told.items()}
+    return edges

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Literal
 
 from builder.dump.values import Record
@@ -24,6 +24,9 @@ Relation = Literal["same", "reshaped", "joined", "split", "scaled", "differs"]
 _WINDOW = 8
 # Projections and experts that are stacked in one weight, at most.
 _PARTS = 256
+# Of so many weights of a layer any may be one weight of the other program's, 1,013 choices; a block
+# of a decoder has seven, of an encoder and decoder eleven with its norms.
+_OF_A_LAYER = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +214,25 @@ def _groups(
     """What may make up one weight of one of some sizes, by its size.
 
     Projections of one module (`q_proj`, `k_proj` and `v_proj` of `attn`) that follow one another,
-    one weight of all modules of a list (`experts.0.up`, `experts.1.up`), or two of each of these.
+    one weight of all modules of a list (`experts.0.up`, `experts.1.up`), or two of each of these;
+    and any of one layer's, where a block computes attention and MLP from one projection.
     """
     groups: dict[int, list[tuple[Parameter, ...]]] = defaultdict(list)
-    largest = max(sizes, default=0)
     beside, listed = _families(parameters)
-    for family in (*beside.values(), *(f for lists in listed.values() for f in lists.values())):
+    lists = [list(each.values()) for each in listed.values()]
+    families = (*beside.values(), *(family for each in lists for family in each))
+    pairs = ((*one, *other) for each in lists for one, other in combinations(each, 2))
+    for several in chain(_runs(families, sizes), pairs, _of_layers(parameters)):
+        total = sum(each.numbers.size for each in several)
+        if total in sizes:
+            groups[total].append(several)
+    return groups
+
+
+def _runs(families: Iterable[_Family], sizes: Set[int]) -> Iterator[tuple[Parameter, ...]]:
+    """Two or more of a family that follow one another and are of one of some sizes together."""
+    largest = max(sizes, default=0)
+    for family in families:
         for start in range(len(family)):
             total = family[start].numbers.size
             for stop in range(start + 2, min(len(family), start + _PARTS) + 1):
@@ -224,13 +240,24 @@ def _groups(
                 if total > largest:
                     break
                 if total in sizes:
-                    groups[total].append(tuple(family[start:stop]))
-    for lists in listed.values():
-        for one, other in combinations(lists.values(), 2):
-            total = sum(each.numbers.size for each in (*one, *other))
-            if total in sizes:
-                groups[total].append((*one, *other))
-    return groups
+                    yield tuple(family[start:stop])
+
+
+def _of_layers(parameters: Sequence[Parameter]) -> Iterator[tuple[Parameter, ...]]:
+    """Any weights of one name in several modules of a numbered layer that has few of them."""
+    layers: dict[tuple[str, str], list[Parameter]] = defaultdict(list)
+    for parameter in parameters:
+        segments = parameter.module.split(".")
+        numbers = [at for at, segment in enumerate(segments) if segment.isdigit()]
+        if numbers:
+            layers[".".join(segments[: numbers[-1] + 1]), parameter.name].append(parameter)
+    for layer in layers.values():
+        for many in range(2, len(layer) + 1 if len(layer) <= _OF_A_LAYER else 0):
+            yield from (
+                several
+                for several in combinations(layer, many)
+                if len({each.module.rpartition(".")[0] for each in several}) > 1
+            )
 
 
 _Family = list[Parameter]

@@ -67,6 +67,29 @@ def test_equal_weights_pair_in_the_order_of_their_calls() -> None:
     ]
 
 
+def test_a_weight_of_a_block_may_be_made_up_of_two_modules_weights() -> None:
+    q, k, o, gate, up, down = (drawn(6, 4) for _ in range(6))
+    ours = side(
+        **{
+            f"layers__{i}__{path}__weight": part + i
+            for i in range(2)
+            for path, part in zip(
+                ("attn__q", "attn__k", "attn__o", "mlp__gate", "mlp__up", "mlp__down"),
+                (q, k, o, gate, up, down),
+                strict=True,
+            )
+        }
+    )
+    theirs = side(
+        **{f"h__{i}__fused__weight": np.concatenate((q, k, gate, up)) + i for i in range(2)}
+    )
+    parts = ("attn.q", "attn.k", "mlp.gate", "mlp.up")
+    assert sorted(named(pair_weights(ours, theirs))) == [
+        ("split", tuple(f"layers.{i}.{part}.weight" for part in parts), (f"h.{i}.fused.weight",))
+        for i in range(2)
+    ]
+
+
 def test_fused_projections_are_joined_and_parts_are_split() -> None:
     q, k, v, o = drawn(8, 8), drawn(4, 8), drawn(4, 8), drawn(8, 8)
     fused = side(attn__qkv__weight=np.concatenate((q, k, v)), attn__o__weight=o)
