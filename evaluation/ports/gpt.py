@@ -193,7 +193,7 @@ PORT = Port(
         "heads not moved back": "layers.1.attention",
         "no residual": "layers.1",
         "positions off by one": "Tensor.__add__",
-        "key and query swapped": "layers.1.attention",
+        "key and query swapped": "layers.1.attention.query or layers.1.attention",
         "bias forgotten": "layers.1.feed_forward.2",
     },
 )
