@@ -41,6 +41,29 @@ describe("causes", () => {
       }
     }));
 
+  it("are gone to by the arrows beside the answer, in rows, graph, values and outline alike", () =>
+    on("causes", async (page) => {
+      const told = async (): Promise<string> => page.locator(".answer h1").innerText();
+      const arrow = (name: string) => page.getByRole("button", { name, exact: true }).first();
+      const first = await selectedName(page);
+      const names = [first];
+      for (const [name, rank] of [["Next cause", "1"], ["Previous cause", "0"]] as const) {
+        const before = await told();
+        await arrow(name).click();
+        await expect.poll(told).not.toBe(before);
+        await stateIs(page, "rank", rank);
+        await expect.poll(() => selectedName(page)).not.toBe(names.at(-1));
+        names.push(await selectedName(page));
+        await page.locator("[role=row][aria-selected=true][data-word=begins]").waitFor();
+      }
+      expect(names[2]).toBe(first);
+      await page.keyboard.press("v");
+      await page.locator(".boxes-frame").waitFor();
+      await arrow("Next cause").click();
+      await expect.poll(() => selectedName(page)).toBe(names[1]);
+      await page.locator(".box[data-word=begins]").first().waitFor();
+    }));
+
   it("have one count of what diverges: over the page, in the answer, on the card and in both lists", () =>
     on("tensor", async (page) => {
       const numbers = async (place: Locator): Promise<number[]> => [...(await place.innerText()).matchAll(/\d+/g)].map(Number);
