@@ -102,7 +102,8 @@ def slide(
     if index is not None and since is not None:
         subject = _measured(since, language, reason)
     elif index is not None and cause is not None:
-        subject = _named(cause, language, reason, shares_of(index.followers))
+        sentences = _sentences(cause.finding, language, whole=said.claim.code == "heals")
+        subject = _named(cause, language, reason, shares_of(index.followers), sentences)
     if subject is not None and also:
         subject = replace(subject, where=f"{subject.where} · {also}")
     mild = subject is not None and subject.heals
@@ -132,7 +133,11 @@ def _place_of(cause: Cause | None, since: Since | None) -> tuple[int, int] | Non
 
 
 def _named(
-    cause: Cause, language: Language, reason: str | None, share: DivergentShares
+    cause: Cause,
+    language: Language,
+    reason: str | None,
+    share: DivergentShares,
+    sentences: tuple[str, str],
 ) -> _Subject:
     """What the diagnosis names."""
     finding, words = cause.finding, WORDS[language]
@@ -144,7 +149,7 @@ def _named(
         begins=_begins(
             cause.spoken,
             cause.stack,
-            _sentences(finding, language),
+            sentences,
             language,
         ),
         where=" · ".join(_where(cause, words, share)),
@@ -290,11 +295,12 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
     return [*reasons[:1], *others[:1]]
 
 
-def _sentences(finding: Finding, language: Language) -> tuple[str, str]:
-    """Of a place, and of what the optimizer does; or that the result is the same."""
+def _sentences(finding: Finding, language: Language, *, whole: bool) -> tuple[str, str]:
+    """Of a place, and of what the optimizer does; or that the result is the same, of the `whole`."""
     words = WORDS[language]
     if does_heal(finding):
-        return claim.healing(language), claim.healing(language)
+        said = claim.healing(language, whole=whole)
+        return said, said
     if finding.node.direction == "backward" or finding.node.recomputed:
         return words.begins_backward, words.begins_in_optimizer
     return words.begins, words.begins_in_optimizer

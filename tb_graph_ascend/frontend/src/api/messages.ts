@@ -2592,9 +2592,10 @@ export interface components {
          *
          *         `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
          *         each step and rank, and `nodes` the nodes of all as far as they are sent. `module` is None at
-         *         the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else of the benchmark; `stack_there` is
-         *         of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
-         *         changed its call, what is in it, or a call that its reasons name.
+         *         the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
+         *         of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
+         *         that the diagnosis did not know changed its call, what is in it, or a call that its reasons
+         *         name.
          */
         Cause: {
             finding: components["schemas"]["Finding"];

@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
+import type { AcrossCell, Cause, CausePlace, Claim, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
 import { calledAs, calledBriefly, marked } from "../graph/called";
 import { labelOfName, shortName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
@@ -247,10 +247,11 @@ export function countText(t: TFunction, causes: readonly Cause[], count: number)
   return parts.filter((part) => part !== false).join(t("answer.comma"));
 }
 
-/** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. */
-export function beginsText(t: TFunction, cause: Cause): string {
+/** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. What heals begins
+ * nowhere; that both runs come to one result may be said where that is the `claim` of the whole. */
+export function beginsText(t: TFunction, cause: Cause, { code }: Pick<Claim, "code">): string {
   const module = cause.spoken ?? scriptPlace(t, cause.stack);
-  if (healing(cause)) return t("claim.say.heals_inside", { module });
+  if (healing(cause)) return t(code === "heals" ? "claim.say.heals_inside" : "claim.say.heals_beside", { module });
   if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
   return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
 }

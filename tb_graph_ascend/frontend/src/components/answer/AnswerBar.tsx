@@ -4,7 +4,7 @@ import { ChevronLeft, ChevronRight, CornerDownRight, Merge } from "lucide-react"
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Answer, Cause } from "../../api/types";
+import type { Answer, Cause, Claim } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
@@ -79,7 +79,7 @@ function Causes({ answer }: { answer: Answer }) {
       <div className="answer-main">
         <h1>
           <Icon aria-hidden size={18} />
-          <Headline cause={cause} />
+          <Headline cause={cause} claim={answer.claim} />
         </h1>
         <p className="answer-what">
           <button type="button" className="link mono" title={cause.finding.node.name} onClick={() => void openPlace(placeOf(cause))}>
@@ -108,12 +108,12 @@ function Causes({ answer }: { answer: Answer }) {
   );
 }
 
-function Headline({ cause }: { cause: Cause }) {
+function Headline({ cause, claim }: { cause: Cause; claim: Claim }) {
   const { t } = useTranslation();
   const { finding } = cause;
   return (
     <span>
-      {beginsText(t, cause)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
+      {beginsText(t, cause, claim)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
       {finding.score !== null && !healing(cause) && <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />}
     </span>
   );
