@@ -106,9 +106,9 @@ def slide(
         subject = _named(cause, language, reason, shares_of(index.followers), sentences)
     if subject is not None and also:
         subject = replace(subject, where=f"{subject.where} · {also}")
-    mild = subject is not None and subject.heals
+    alarms = subject is not None and not subject.heals
     parts = [
-        *_frame(QUIET if mild else _ACCENT),
+        *_frame(_ACCENT if alarms else QUIET),
         *_title(said, since, subject, language),
         *_legend(summary, words),
     ]
@@ -296,7 +296,7 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
 
 
 def _sentences(finding: Finding, language: Language, *, whole: bool) -> tuple[str, str]:
-    """Of a place, and of what the optimizer does; or that the result is the same, of the `whole`."""
+    """Of a place, and of what the optimizer does; or that the result is one, of the `whole`."""
     words = WORDS[language]
     if does_heal(finding):
         said = claim.healing(language, whole=whole)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.builder.diagnosis.test_healing import compared, scaled_before, scaled_behind
-
 from msprobe.cli.build_summary import beginning
+from tests.builder.diagnosis.test_healing import compared, scaled_before, scaled_behind
 
 
 def test_what_heals_begins_nowhere_and_a_fault_beside_it_does(tmp_path: Path) -> None:
