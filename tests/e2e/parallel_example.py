@@ -20,10 +20,12 @@ RUNS = {"parallel": ("--ranks", "2", "--fault"), "single": ()}
 def main(folder: Path) -> None:
     """Record both runs beside, and remove them afterwards."""
     with tempfile.TemporaryDirectory() as work:
+        runs = Path(work) / "runs"  # the page shows the end of their paths
+        runs.mkdir()
         for run, options in RUNS.items():
             command = [sys.executable, str(EXAMPLE), run, *options]
-            subprocess.run(command, cwd=work, check=True, capture_output=True)
-        sides = (Path(work) / run for run in RUNS)
+            subprocess.run(command, cwd=runs, check=True, capture_output=True)
+        sides = (runs / run for run in RUNS)
         built = builder.build(*sides, Path(work) / "built", BuildOptions(workers=1))
         folder.mkdir(parents=True)
         built.path.rename(folder / f"{folder.name}.vis.db")

@@ -16,6 +16,8 @@ const places = inject("places");
 const DOCUMENTATION = join(ROOT, "docs/screenshots");
 const OTHERS = join(ROOT, "build/screenshots");
 const SETTLE_MS = 900;
+/** Three processes that import torch: ten seconds, and minutes on a machine that is busy. */
+const EXAMPLE_MS = 600_000;
 
 interface Screen {
   database: string;
@@ -90,7 +92,7 @@ const SCREENS: Record<string, Screen> = {
       await page.keyboard.press("f");
       await page.locator(".value-table").waitFor();
       await page.locator(".value-table button[aria-expanded=false]").first().click();
-      await page.locator(".shards").waitFor();
+      await page.locator(".shards").scrollIntoViewIfNeeded();
     },
   },
   single: { database: "single", enter: (page) => page.keyboard.press("e") },
@@ -110,7 +112,7 @@ const LANGUAGES = [
   { locale: "zh-CN", texts: zh },
 ];
 
-beforeAll(() => void python(["-m", "tests.e2e.parallel_example", join(places.logdir, "parallel")]));
+beforeAll(() => void python(["-m", "tests.e2e.parallel_example", join(places.logdir, "parallel")]), EXAMPLE_MS);
 
 afterAll(() => {
   for (const folder of [DOCUMENTATION, OTHERS]) python(["-m", "tests.e2e.shrink", folder]);
