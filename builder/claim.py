@@ -224,9 +224,12 @@ def headline(said: Claim, subject: Subject = "runs", language: Language = "en") 
     return words["incomplete" if said.incomplete else "partly"].format(head=head)
 
 
-def healing(language: Language = "en") -> str:
-    """That both runs come to one result, and that a `{module}` gets there another way."""
-    return WORDS[language]["say.heals_inside"]
+def healing(language: Language = "en", *, whole: bool = True) -> str:
+    """That a `{module}` comes to one result in another way; of the `whole`, that both runs do.
+
+    Where a fault stands beside it, the runs come to two results, and it alone to one.
+    """
+    return WORDS[language]["say.heals_inside" if whole else "say.heals_beside"]
 
 
 def script_place(line: str, function: str, language: Language = "en") -> str:

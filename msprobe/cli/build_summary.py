@@ -40,7 +40,7 @@ def beginning(
     findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome], claim: Claim
 ) -> str:
     """The first finding in one line, or what may be said without one."""
-    from builder.claim import told
+    from builder.claim import headline, told
     from builder.reasons import sentence
     from builder.results.certainty import refusal
 
@@ -51,7 +51,9 @@ def beginning(
     if findings:
         first = findings[0]
         why = "; ".join(sentence(reason) for reason in first.reasons)
-        return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
+        where = f"{first.name} (step {first.step}, rank {first.rank}): {why}"
+        # Findings that heal stand behind all others: nothing begins where the first of them does.
+        return f"nowhere; {headline(claim)}: {where}" if first.heals else where
     return told(claim)
 
 

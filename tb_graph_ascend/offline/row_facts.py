@@ -109,7 +109,8 @@ def row_facts(results: Results, index: DrawnRows, closed: Sequence[DiffRow]) -> 
 
 def module_cells(index: ModuleRows) -> Cells:
     """Columns by module of the outline."""
-    counts = ("parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes")
+    sums = ("nodes", "divergent", "alone", "causes", "begins")
+    counts = ("parent", "last", "row", "owner", *sums)
     tree = index.modules
     return {name: getattr(tree, name) for name in counts} | {"worst": _rounded(tree.worst)}
 

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 import msgspec
 
 from builder.claim import Claim, claim
-from builder.reasons import Heals
 from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.extent import Extent, extent_of
+from builder.results.followers.named_causes import does_heal
 from builder.results.followers.standing import changed_names, is_touched
 from builder.results.reading import ReadsNodes, ReadsPairs, Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from builder.results.shown_evidence import FileState, evidence_of_file
-from tb_graph_ascend.view.module_path import call_number, shared_modules_of
+from tb_graph_ascend.view.module_path import (
+    call_number,
+    path_of,
+    shared_entries_of,
+    shared_modules_of,
+    spoken_module,
+)
 
 MOST_CAUSES = 200
 MOST_PLACES = 2_000  # of one cause, and of all together, some 120 bytes each
@@ -45,14 +51,16 @@ class Cause(msgspec.Struct, frozen=True):
     """What begins to differ.
 
     `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
-    each step and rank, and `nodes` the nodes of all as far as they are sent. `module`
-    is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
-    of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
-    changed its call, what is in it, or a call that its reasons name.
+    each step and rank, and `nodes` the nodes of all as far as they are sent. `module` is None at
+    the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
+    of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
+    that the diagnosis did not know changed its call, what is in it, or a call that its reasons
+    name.
     """
 
     finding: Finding
     module: str | None
+    spoken: str | None
     call: Count | None
     stack: list[str] | None
     stack_there: list[str] | None
@@ -120,13 +128,14 @@ class Since(msgspec.Struct, frozen=True):
 
     It is a cause that stands, else the first call that differs by the measures alone.
 
-    Its stacks are as those of a cause.
+    Its module and its stacks are as those of a cause.
     """
 
     step: int
     rank: int
     node: Node | None
     module: str | None
+    spoken: str | None
     call: Count | None
     stack: list[str] | None
     stack_there: list[str] | None
@@ -147,13 +156,16 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     for finding in findings.findings if names_beginnings(diagnosed) else ():
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
     shown = _with_places(list(groups.values())[:MOST_CAUSES])
-    modules = shared_modules_of(diagnosed, [group.first.node for group in shown])
-    modules |= _modules_of_places(diagnosed, shown)
+    entries = shared_entries_of(diagnosed, [group.first.node for group in shown])
+    modules = _modules_of_places(diagnosed, shown)
     changed = changed_names(database)
     divergent = sum(pair.divergent for pair in pairs)
     unnamed = len(findings.findings) if not groups else 0
     return Answer(
-        causes=[_cause(diagnosed, group, modules, changed) for group in shown],
+        causes=[
+            _cause(diagnosed, group, entries.get(group.first.node.id), modules, changed)
+            for group in shown
+        ],
         cause_count=len(groups),
         certain=is_certain(coverage.share, summary.summary),
         worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
@@ -181,7 +193,7 @@ def _claim(
         mapped=len(database.patches.nodes),
     )
     # Findings that heal stand behind all others.
-    heals = bool(groups) and any(isinstance(r, Heals) for r in groups[0][0].reasons)
+    heals = bool(groups) and does_heal(groups[0][0])
     return claim(evidence_of_file(summary.evidence, state), len(groups), heals=heals)
 
 
@@ -199,10 +211,16 @@ def since_mapping(database: ReadsNodes, causes: Iterable[int], step: int, rank: 
     """Where a pair begins to differ as its manual pairs have it measured."""
     first = next(iter(causes), None)
     if first is None:
-        return Since(step, rank, None, None, None, None, None)
+        return Since(step, rank, None, None, None, None, None, None)
     node = database.node(first)
-    module = shared_modules_of(database, [node]).get(node.id)
-    return Since(step, rank, node, module, call_number(node.name), *_stacks(database, node))
+    entry = shared_entries_of(database, [node]).get(node.id)
+    stacks = _stacks(database, node)
+    return Since(step, rank, node, *_module(entry, node), call_number(node.name), *stacks)
+
+
+def _module(entry: str | None, node: Node) -> tuple[str | None, str | None]:
+    """The path of the module that a node is or stands in, and how people speak of it."""
+    return (None, None) if entry is None else (path_of(entry), spoken_module(entry, node.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +279,19 @@ def _modules_of_places(database: ReadsNodes, groups: Sequence[_Group]) -> dict[i
 
 
 def _cause(
-    database: ReadsNodes, group: _Group, modules: dict[int, str], changed: Set[str]
+    database: ReadsNodes,
+    group: _Group,
+    entry: str | None,
+    modules: dict[int, str],
+    changed: Set[str],
 ) -> Cause:
     first, places = group.first, group.places
     stack, stack_there = _stacks(database, first.node)
+    module, spoken = _module(entry, first.node)
     return Cause(
         finding=first,
-        module=modules.get(first.node.id),
+        module=module,
+        spoken=spoken,
         call=call_number(first.node.name),
         stack=stack,
         stack_there=stack_there,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from builder.results.reading import ReadsNodes
 from builder.results.records import Node
@@ -32,21 +32,30 @@ def telling_end(path: str) -> str:
     return ".".join(parts[words[-1] :] if words else parts)
 
 
-def spoken_module(path: str, name: str) -> str:
-    """A module as people speak of it, where a node of this name is that module.
+def spoken_module(module: str, name: str) -> str:
+    """A module as people speak of it, by the name of its entry and of a node that it is, or holds.
 
-    A bare number has its class beside it, and what is not its first call has the call's number.
+    A number tells nothing, so one has its class beside it; what is not the first call of a module
+    itself has the call's number.
 
-    >>> spoken_module("0", "Module.0.Conv2d.forward.0")
-    '0 (Conv2d)'
-    >>> spoken_module("rnn", "Module.rnn.LSTM.forward.1")
+    >>> spoken_module("Module.encoder.3.Linear.forward.0", "Functional.linear.3.forward")
+    'encoder.3 (Linear)'
+    >>> spoken_module("Module.rnn.LSTM.forward.1", "Module.rnn.LSTM.forward.1")
     'rnn #1'
     """
-    entry = entry_of(name)
-    if entry is None or module_path(name) != path or "parameters_grad" in name:
-        return path
-    told = f"{path} ({entry.type_name})" if path.replace(".", "").isdigit() else path
-    return f"{told} #{entry.call}" if entry.call else told
+    entry, path = entry_of(module), path_of(module)
+    if entry is None or path is None:
+        return module
+    is_numbered = path.rpartition(".")[2].isdigit()
+    told = f"{path} ({entry.type_name})" if is_numbered else path
+    is_itself = module_path(name) == path and "parameters_grad" not in name
+    call = call_number(name) if is_itself else None
+    return f"{told} #{call}" if call else told
+
+
+def path_of(module: str) -> str | None:
+    """The path of a module by the name of its entry; what the optimizer does has its own name."""
+    return OPTIMIZER if module == OPTIMIZER else module_path(module)
 
 
 def call_number(name: str) -> int | None:
@@ -68,14 +77,7 @@ def modules_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, str]:
 
     What the optimizer did stands in `OPTIMIZER`.
     """
-    known: dict[int, Node] = {node.id: node for node in nodes}
-    wanted = {n.parent for n in nodes if n.parent is not None and module_path(n.name) is None}
-    while missing := {id_ for id_ in wanted if id_ not in known}:
-        parents = database.nodes_by_id(sorted(missing))
-        known |= {node.id: node for node in parents}
-        wanted = {n.parent for n in parents if n.parent is not None and module_path(n.name) is None}
-    paths = {node.id: _nearest(node, known) for node in nodes}
-    return {id_: path for id_, path in paths.items() if path is not None}
+    return _paths(_entries_of(database, nodes))
 
 
 def shared_modules_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, str]:
@@ -83,26 +85,47 @@ def shared_modules_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, 
 
     Both runs' rows are shown under the problem's names, so a place has that name, too.
     """
-    modules = modules_of(database, nodes)
+    return _paths(shared_entries_of(database, nodes))
+
+
+def shared_entries_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, str]:
+    """The names of the entries of the modules that `shared_modules_of` has the paths of."""
+    entries = _entries_of(database, nodes)
     inside = {n.id: n.parent for n in nodes if n.side == "benchmark" and n.parent is not None}
     around = {n.id: n.match for n in database.nodes_by_id(sorted(set(inside.values())))}
     partners = database.nodes_by_id(sorted({id_ for id_ in around.values() if id_ is not None}))
-    paths = {partner.id: module_path(partner.name) for partner in partners}
+    names = {partner.id: partner.name for partner in partners if module_path(partner.name)}
     for node, parent in inside.items():
         partner = around.get(parent)
-        path = paths.get(partner) if partner is not None else None
-        if path is not None and node in modules:
-            modules[node] = path
-    return modules
+        name = names.get(partner) if partner is not None else None
+        if name is not None and node in entries:
+            entries[node] = name
+    return entries
+
+
+def _paths(entries: Mapping[int, str]) -> dict[int, str]:
+    paths = {id_: path_of(name) for id_, name in entries.items()}
+    return {id_: path for id_, path in paths.items() if path is not None}
+
+
+def _entries_of(database: ReadsNodes, nodes: Sequence[Node]) -> dict[int, str]:
+    known: dict[int, Node] = {node.id: node for node in nodes}
+    wanted = {n.parent for n in nodes if n.parent is not None and module_path(n.name) is None}
+    while missing := {id_ for id_ in wanted if id_ not in known}:
+        parents = database.nodes_by_id(sorted(missing))
+        known |= {node.id: node for node in parents}
+        wanted = {n.parent for n in parents if n.parent is not None and module_path(n.name) is None}
+    names = {node.id: _nearest(node, known) for node in nodes}
+    return {id_: name for id_, name in names.items() if name is not None}
 
 
 def _nearest(node: Node, known: dict[int, Node]) -> str | None:
+    """The name of the nearest module's entry."""
     above: Node | None = node
     # A parent has the smaller id in our files, and a tree was made of msprobe's; so this ends.
     while above is not None:
-        path = module_path(above.name)
-        if path is not None:
-            return path
+        if module_path(above.name) is not None:
+            return above.name
         if above.name.split(".", 1)[0].lower() == OPTIMIZER:
             return OPTIMIZER
         above = known.get(above.parent) if above.parent is not None else None

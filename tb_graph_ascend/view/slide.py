@@ -23,13 +23,15 @@ from builder.reasons import (
     Reason,
     sentence,
 )
+from builder.results.followers.named_causes import does_heal
 from builder.results.followers.spread import DivergentShares, shares_of
 from builder.results.reading import ReadsValues, Results
 from builder.results.records import Finding, Node, Summary
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of, with_handed_on
-from tb_graph_ascend.view.module_path import OPTIMIZER, module_path, spoken_module, telling_end
+from tb_graph_ascend.view.diff.words import Word
+from tb_graph_ascend.view.module_path import OPTIMIZER, module_path, telling_end
 from tb_graph_ascend.view.slide_text import (
     INK,
     QUIET,
@@ -51,6 +53,11 @@ _NAME = 40  # characters of a run's name that have room over its column
 _NUMBER = re.compile(r"-?\d+\.\d{4,}(e[+-]?\d+)?")
 _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 _LINE, _ACCENT = "#d8dce2", "#b3261e"
+# The ground and the line around what is named: what comes to the same result is no alarm.
+_FRAMES: dict[Word, tuple[str, str]] = {
+    "begins": ("#fdeceb", _ACCENT),
+    "heals": ("#eceff3", QUIET),
+}
 _RAMP = ((0.0, (247, 246, 245)), (0.5, (240, 138, 120)), (1.0, (110, 14, 20)))
 
 
@@ -66,6 +73,7 @@ class _Subject:
     told: str
     stack: Sequence[str]
     sure: str = ""
+    heals: bool = False
 
 
 def slide(
@@ -94,10 +102,16 @@ def slide(
     if index is not None and since is not None:
         subject = _measured(since, language, reason)
     elif index is not None and cause is not None:
-        subject = _named(cause, language, reason, shares_of(index.followers))
+        sentences = _sentences(cause.finding, language, whole=said.claim.code == "heals")
+        subject = _named(cause, language, reason, shares_of(index.followers), sentences)
     if subject is not None and also:
         subject = replace(subject, where=f"{subject.where} · {also}")
-    parts = [*_frame(), *_title(said, since, subject, language), *_legend(summary, words)]
+    alarms = subject is not None and not subject.heals
+    parts = [
+        *_frame(_ACCENT if alarms else QUIET),
+        *_title(said, since, subject, language),
+        *_legend(summary, words),
+    ]
     if index is not None and subject is not None:
         parts += _rows(_around(database, index, subject.node.id), summary, words)
     return (
@@ -119,7 +133,11 @@ def _place_of(cause: Cause | None, since: Since | None) -> tuple[int, int] | Non
 
 
 def _named(
-    cause: Cause, language: Language, reason: str | None, share: DivergentShares
+    cause: Cause,
+    language: Language,
+    reason: str | None,
+    share: DivergentShares,
+    sentences: tuple[str, str],
 ) -> _Subject:
     """What the diagnosis names."""
     finding, words = cause.finding, WORDS[language]
@@ -129,15 +147,16 @@ def _named(
         step=finding.step,
         rank=finding.rank,
         begins=_begins(
-            _spoken(cause.module, finding.node),
+            cause.spoken,
             cause.stack,
-            _sentences(finding, language),
+            sentences,
             language,
         ),
         where=" · ".join(_where(cause, words, share)),
         told=told,
         stack=cause.stack or [],
         sure=certainty_told(finding.certainty, language),
+        heals=does_heal(finding),
     )
 
 
@@ -174,7 +193,7 @@ def _measured(since: Since, language: Language, reason: str | None) -> _Subject 
         step=since.step,
         rank=since.rank,
         begins=_begins(
-            _spoken(since.module, since.node),
+            since.spoken,
             since.stack,
             (words.since, words.since_in_optimizer),
             language,
@@ -222,9 +241,9 @@ def _around(database: ReadsValues, index: DiffIndex, node: int) -> list[DiffRow]
     return with_handed_on(around, database).rows
 
 
-def _frame() -> Iterator[str]:
+def _frame(edge: str) -> Iterator[str]:
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
-    yield f'<rect width="16" height="{HEIGHT}" fill="{_ACCENT}"/>'
+    yield f'<rect width="16" height="{HEIGHT}" fill="{edge}"/>'
 
 
 def _title(
@@ -276,18 +295,15 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
     return [*reasons[:1], *others[:1]]
 
 
-def _sentences(finding: Finding, language: Language) -> tuple[str, str]:
-    """Of a place, and of what the optimizer does; or that the result is the same."""
+def _sentences(finding: Finding, language: Language, *, whole: bool) -> tuple[str, str]:
+    """Of a place, and of what the optimizer does; or that the result is one, of the `whole`."""
     words = WORDS[language]
-    if any(isinstance(reason, Heals) for reason in finding.reasons):
-        return claim.healing(language), claim.healing(language)
+    if does_heal(finding):
+        said = claim.healing(language, whole=whole)
+        return said, said
     if finding.node.direction == "backward" or finding.node.recomputed:
         return words.begins_backward, words.begins_in_optimizer
     return words.begins, words.begins_in_optimizer
-
-
-def _spoken(module: str | None, node: Node) -> str | None:
-    return None if module is None else spoken_module(module, node.name)
 
 
 def _begins(
@@ -326,11 +342,12 @@ def _rows(rows: Sequence[DiffRow], summary: Summary, words: SlideWords) -> Itera
     least = min((row.depth for row in rows), default=0)
     for number, row in enumerate(rows):
         top = _TOP + number * _ROW
-        cause = row.word == "begins" and not row.inside
+        cause = row.word in _FRAMES and not row.inside
         if cause:
+            fill, stroke = _FRAMES[row.word]
             yield (
                 f'<rect x="{_LEFT - 20}" y="{top}" width="{WIDTH - 2 * _LEFT + 40}" '
-                f'height="{_ROW}" fill="#fdeceb" stroke="{_ACCENT}" stroke-width="3" rx="6"/>'
+                f'height="{_ROW}" fill="{fill}" stroke="{stroke}" stroke-width="3" rx="6"/>'
             )
         else:  # nor below the one before: the frame of a cause has lines of its own
             yield _line(top + _ROW)
@@ -365,7 +382,7 @@ def _gutter(row: DiffRow, top: int, words: SlideWords, *, cause: bool) -> Iterat
         yield text_line(x + 45, top + 33, shown, Style(24, colour=ink, anchor="middle"))
     yield text_line(_GUTTER + 106, top + 32, "→", Style(24, colour=QUIET, anchor="middle"))
     word = "" if row.open and not cause else words.of(row.word)
-    colour = _ACCENT if cause else QUIET
+    colour = _FRAMES[row.word][1] if cause else QUIET
     yield text_line(_GUTTER + 232, top + 33, word, Style(24, colour=colour, bold=cause, most=14))
 
 

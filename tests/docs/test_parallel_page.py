@@ -46,8 +46,10 @@ def test_check_finds_something_without_a_benchmark(
     dumps: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(dumps)
-    ((command, _),) = _block("exit code 4 when there are findings").commands
+    block = _block("exit code 4 when there are findings")
+    ((command, shown),) = block.commands
     assert main(command.split()[1:]) == 4
     answer = capsys.readouterr().out
+    check_output(shown, answer, block, command)
     assert "1. Module.layers.1.down.RowParallelLinear.forward.0 (step 0)" in answer
     assert "copies differ behind it" in answer  # the gradients of norms among them

@@ -103,17 +103,18 @@ export function saysTheSame(folder: string): void {
 
   it("begins in the same place, in both languages", async () => {
     const i18n = createI18n();
+    const { answer } = await page();
     for (const language of ["en", "zh"] as const) {
       await changeLanguage(i18n, language);
       for (const { cause, slide } of await both()) {
-        const begins = beginsText(i18n.t, cause);
+        const begins = beginsText(i18n.t, cause, answer.claim);
         expect(begins).not.toContain("DefaultModel");
         const drawn = slide(language);
         if (drawn !== null) expect(onSlide(drawn, begins)).toBe(true);
       }
     }
     const [first] = await both();
-    if (first !== undefined) expect(onSlide(report(), closed(beginsText(t, first.cause)))).toBe(true);
+    if (first !== undefined) expect(onSlide(report(), closed(beginsText(t, first.cause, answer.claim)))).toBe(true);
   });
 
   it("counts the same nodes that trace back to it", async () => {

@@ -28,6 +28,23 @@ describe("answer", () => {
       expect(card).toContain("model_dump.py");
     }));
 
+  it("says of two ways to one result that they come together again, and marks no beginning", () =>
+    on("heals", async (page) => {
+      const said = await answer(page);
+      expect(said).toContain("Both runs come to the same result; mixer gets there another way");
+      expect(said).toContain("1 other way to the same result");
+      await expect.poll(() => page.locator(".answer").getAttribute("class")).toBe("answer heals");
+      const named = (word: string) => page.locator(`[role=row][data-word=${word}]`);
+      await named("heals").first().waitFor();
+      await expect.poll(() => named("begins").count()).toBe(0);
+      await expect.poll(() => page.locator(".finding .tag").first().innerText()).toBe("another way");
+      await page.keyboard.press("v");
+      await page.locator(".box-heals").first().waitFor();
+      await expect.poll(() => page.locator(".box-begins, .box[data-word=begins]").count()).toBe(0);
+      await tab(page, "Way to the cause");
+      await expect.poll(() => page.locator(".panel").allInnerTexts().then((texts) => texts.join())).not.toContain("begins here");
+    }));
+
   it("says what was compared and what was not where nothing diverges", () =>
     on("renamed", async (page) => {
       const said = await answer(page);

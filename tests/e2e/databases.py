@@ -16,6 +16,7 @@ import builder
 from builder.work.options import BuildOptions
 from evaluation.rollout.pairs import PAIRS
 from evaluation.rollout.suite import answers
+from tests.builder.diagnosis.test_healing import recorded, scaled_before, scaled_behind
 from tests.builder.results.test_shared_weights import program
 from tests.builder.run.units.runs import layout
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -53,7 +54,15 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     programs = [program(logdir / "programs" / "dumps" / name, name) for name in ("a", "b")]
     build(logdir / "programs", *programs, BuildOptions(workers=1))
     build_tokens(logdir / "tokens")
+    build_healing(logdir / "heals")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
+
+
+def build_healing(folder: Path) -> None:
+    """Build a comparison of two ways to one result."""
+    ways = {"problem": scaled_before, "benchmark": scaled_behind}
+    runs = [recorded(folder / "dumps" / side, way) for side, way in ways.items()]
+    build(folder, *runs, BuildOptions(workers=1))
 
 
 def build_tokens(folder: Path) -> None:

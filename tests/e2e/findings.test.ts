@@ -41,6 +41,33 @@ describe("causes", () => {
       }
     }));
 
+  it("are gone to by the arrows beside the answer, in rows, graph, values and outline alike", () =>
+    on("causes", async (page) => {
+      const told = async (): Promise<string> => page.locator(".answer h1").innerText();
+      const arrow = (name: string) => page.getByRole("button", { name, exact: true }).first();
+      const first = await selectedName(page);
+      const start = await told();
+      await arrow("Next cause").click();
+      await expect.poll(told).not.toBe(start);
+      await expect.poll(() => selectedName(page)).not.toBe(first);
+      const second = await selectedName(page);
+      // The headline is of what is selected, in the step and rank on screen.
+      const [, rank = "?"] = /rank (\d)/.exec(await told()) ?? [];
+      await stateIs(page, "rank", rank);
+      await page.locator("[role=row][aria-selected=true][data-word=begins]").waitFor();
+      await arrow("Previous cause").click();
+      await expect.poll(told).toBe(start);
+      await expect.poll(() => selectedName(page)).toBe(first);
+      await page.locator("[role=row][aria-selected=true][data-word=begins]").waitFor();
+      await page.keyboard.press("v");
+      await page.locator(".boxes-frame").waitFor();
+      await arrow("Next cause").click();
+      await expect.poll(() => selectedName(page)).toBe(second);
+      await page.locator(".box[data-word=begins]").first().waitFor();
+      await tab(page, "Outline");
+      await page.locator(".outline-name.begins").first().waitFor();
+    }));
+
   it("have one count of what diverges: over the page, in the answer, on the card and in both lists", () =>
     on("tensor", async (page) => {
       const numbers = async (place: Locator): Promise<number[]> => [...(await place.innerText()).matchAll(/\d+/g)].map(Number);

@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import type { Answer, Database, Databases, DiffRow, ModuleGraph, Node, OutlineWindow, RowWindow } from "../../tb_graph_ascend/frontend/src/api/types";
 import { routerOf, writePage } from "./offlinepage";
 
-/** One pair, ranks and steps, one graph, a port, an overflow, a pair of which little matches, joined ranks, msprobe's own file, a failed rank. */
-const RESULTS = ["scaled", "ranks", "causes", "single", "ported", "nan", "renamed", "joined", "foreign", "failed", "programs", "micro"];
+/** One pair, ranks and steps, one graph, a port, an overflow, a pair of which little matches, joined ranks, msprobe's own file, a failed rank, two ways to one result. */
+const RESULTS = ["scaled", "ranks", "causes", "single", "ported", "nan", "renamed", "joined", "foreign", "failed", "programs", "micro", "heals"];
 const SECONDS = 120_000;
 
 /** Asks both, and says where they differ. */

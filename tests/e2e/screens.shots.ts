@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, describe, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, inject, it } from "vitest";
 
 import { en } from "../../tb_graph_ascend/frontend/src/i18n/en";
 import { zh } from "../../tb_graph_ascend/frontend/src/i18n/zh";
@@ -16,6 +16,8 @@ const places = inject("places");
 const DOCUMENTATION = join(ROOT, "docs/screenshots");
 const OTHERS = join(ROOT, "build/screenshots");
 const SETTLE_MS = 900;
+/** Three processes that import torch: ten seconds, and minutes on a machine that is busy. */
+const EXAMPLE_MS = 600_000;
 
 interface Screen {
   database: string;
@@ -84,6 +86,15 @@ const SCREENS: Record<string, Screen> = {
       await page.locator(".boxes-frame").waitFor();
     },
   },
+  parallel: {
+    database: "parallel",
+    enter: async (page) => {
+      await page.keyboard.press("f");
+      await page.locator(".value-table").waitFor();
+      await page.locator(".value-table button[aria-expanded=false]").first().click();
+      await page.locator(".shards").scrollIntoViewIfNeeded();
+    },
+  },
   single: { database: "single", enter: (page) => page.keyboard.press("e") },
   failed: { database: "failed", state: "&step=1&rank=1", enter: () => Promise.resolve() },
   empty: { database: "", enter: () => Promise.resolve() },
@@ -100,6 +111,8 @@ const LANGUAGES = [
   { locale: "en-US", texts: en },
   { locale: "zh-CN", texts: zh },
 ];
+
+beforeAll(() => void python(["-m", "tests.e2e.parallel_example", join(places.logdir, "parallel")]), EXAMPLE_MS);
 
 afterAll(() => {
   for (const folder of [DOCUMENTATION, OTHERS]) python(["-m", "tests.e2e.shrink", folder]);

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.reasons import AttributeDiffers
+from builder.reasons import AttributeDiffers, Heals
 from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import RowStates
 from builder.results.node_words import NOTHING, Ints
@@ -20,12 +20,14 @@ class NamedCause:
     """The places of a cause in a step and rank, by their nodes.
 
     One `of_gradients` changes what wants a gradient, and so no value of the forward pass; one
-    `of_weights` is a module that holds a parameter that differs.
+    `of_weights` is a module that holds a parameter that differs. What `heals` is another way to
+    the same result, and no beginning.
     """
 
     nodes: tuple[int, ...]
     of_gradients: bool = False
     of_weights: bool = False
+    heals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,15 @@ class CauseRows:
     rows: Ints
     of_gradients: bool = False
     of_weights: bool = False
+    heals: bool = False
 
 
 def cause_rows(rows: MergedRows, states: RowStates, cause: NamedCause) -> CauseRows:
     """The rows of a cause, of those that are causes."""
     found = np.unique(rows.rows_of(np.array(cause.nodes, dtype=np.int64)))
     found = found[found != NOTHING]
-    return CauseRows(found[states.cause[found]], cause.of_gradients, cause.of_weights)
+    own = found[states.cause[found]]
+    return CauseRows(own, cause.of_gradients, cause.of_weights, cause.heals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,14 @@ class PlacedFinding:
     finding: Finding
     nodes: tuple[int, ...]
 
-    def named(self) -> NamedCause:
-        """What of it decides which rows go back to it."""
+    def named(self, *, touched: bool = False) -> NamedCause:
+        """What of it decides which rows go back to it.
+
+        One that manual pairs `touched` is another than the one that was found to heal.
+        """
         of_weights = self.finding.kind == "parameter_differs"
-        return NamedCause(self.nodes, is_of_gradients(self.finding), of_weights)
+        of_gradients, heals = is_of_gradients(self.finding), does_heal(self.finding) and not touched
+        return NamedCause(self.nodes, of_gradients, of_weights, heals)
 
     def scores(self, step: int, rank: int) -> dict[int, float | None]:
         """Its nodes with the score that is told of them; None where it is told elsewhere."""
@@ -79,6 +87,11 @@ def is_of_gradients(finding: Finding) -> bool:
     """Whether a cause is that one run alone wants a gradient: no forward value shows that."""
     first = finding.reasons[0] if finding.reasons else None
     return isinstance(first, AttributeDiffers) and first.attribute == "requires_grad"
+
+
+def does_heal(finding: Finding) -> bool:
+    """Whether all that comes of a finding agrees in the end, as the diagnosis says."""
+    return any(isinstance(reason, Heals) for reason in finding.reasons)
 
 
 def nodes_of(finding: Finding, step: int, rank: int) -> Iterator[int]:

@@ -48,7 +48,7 @@ from builder.results.followers.named_causes import (
 )
 from builder.results.followers.reach import EARLIER, Followers, Origin, Passable, followers
 from builder.results.followers.rows import MergedRows, merge
-from builder.results.followers.standing import causes_here
+from builder.results.followers.standing import causes_here, changed_names, is_touched
 from builder.results.followers.states import RowStates, states_of
 from builder.results.followers.ways import BackStep, Terrain, incoming, off_the_way, steps_back
 from builder.results.node_words import NOTHING, Bools, Ints
@@ -100,6 +100,14 @@ class StepFollowers:
     def causes(self) -> Sequence[CauseRows]:
         """The causes that are here, by their rows."""
         return [cause_rows(self.rows, self.states, one) for one in self.named]
+
+    @cached_property
+    def healing(self) -> Bools:
+        """The rows of causes that heal, and of no other cause: nothing begins there."""
+        found = np.zeros(len(self.rows), dtype=bool)
+        found[self._rows_of(one.rows for one in self.causes if one.heals)] = True
+        found[self._rows_of(one.rows for one in self.causes if not one.heals)] = False
+        return found
 
     @cached_property
     def laid(self) -> Ints:
@@ -344,11 +352,12 @@ def step_followers(
     for one in placed if not causes else ():
         causes |= one.scores(step, rank)
     threshold = results.threshold if results.comparison else None
+    changed = changed_names(results)
     return StepFollowers(
         rows,
         states_of(rows, list(causes), threshold),
         _reader(results, step, rank, int(rows.key[0]) if len(rows) else 0),
-        [one.named() for one in placed] if causes else (),
+        [one.named(touched=is_touched(one.finding, changed)) for one in placed] if causes else (),
         causes,
     )
 

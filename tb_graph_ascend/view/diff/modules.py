@@ -42,6 +42,7 @@ class ModuleTree:
     divergent: Ints
     alone: Ints
     causes: Ints
+    begins: Ints
     worst: Floats
 
     def __len__(self) -> int:
@@ -154,6 +155,7 @@ def _in_order(
         divergent=summed(words.divergent.astype(np.int64)),
         alone=summed(words.alone.astype(np.int64)),
         causes=summed(words.cause.astype(np.int64)),
+        begins=summed(words.begins.astype(np.int64)),
         worst=np.where(np.isinf(worst), np.nan, worst),
     )
 

@@ -137,7 +137,7 @@ def _rows(
             nodes=int(tree.nodes[entry]),
             divergent=int(tree.divergent[entry]),
             alone=int(tree.alone[entry]),
-            begins=bool(tree.causes[entry]),
+            begins=bool(tree.begins[entry]),
             worst=None if np.isnan(worst) else round(worst, 6),
         )
 

@@ -50,13 +50,15 @@ class Profile(msgspec.Struct, frozen=True):
     """Bins over all rows of a pair, closed or not.
 
     `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
-    in which something begins, `alone` those with calls of one side only. Of a single graph
+    in which something begins, `heals` those in which the runs part and come together again,
+    `alone` those with calls of one side only. Of a single graph
     `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
     """
 
     rows: Count
     worst: list[float | None]
     causes: list[int]
+    heals: list[int]
     alone: list[int]
     phases: list[Phase]
     blocks: list[Block]
@@ -73,16 +75,17 @@ def profile_of(rows: MergedRows, words: RowWords) -> Profile:
     """The strip of a pair."""
     edges = edges_of(len(rows))
     if not len(rows):
-        return Profile(0, [], [], [], [], [])
+        return Profile(0, [], [], [], [], [], [])
     leaf = rows.children == 0
     score = np.where(leaf & ~np.isnan(words.score), words.score, -1.0)
     worst = np.maximum.reduceat(score, edges[:-1])
     bin_of = np.searchsorted(edges, np.arange(len(rows)), "right") - 1
-    alone = (words.word >= 5) & leaf
+    alone = words.alone & leaf
     return Profile(
         rows=len(rows),
         worst=[None if w < 0 else round(w, 4) for w in worst.tolist()],
-        causes=np.unique(bin_of[words.cause]).tolist(),
+        causes=np.unique(bin_of[words.begins]).tolist(),
+        heals=np.unique(bin_of[words.cause & ~words.begins]).tolist(),
         alone=np.unique(bin_of[alone]).tolist(),
         phases=_phases(rows, bin_of.tolist()),
         blocks=_blocks(rows, words),

@@ -223,7 +223,7 @@ def row_at(index: ToldRows, visible: VisibleRows, place: int) -> DiffRow:
         problem=_side(rows.problem, ours, rows, row, until),
         benchmark=_side(rows.benchmark, theirs, rows, row, until),
         word=WORDS[words.word[row]],
-        inside=bool(words.causes_below[row]) and not words.cause[row],
+        inside=bool(words.inside[row]),
         score=_own_score(index, row),
         input_score=_number(problem.input_score[ours]) if problem is not None else None,
         worst_below=_worst(words.score, words.worst_below, row, until, fold),

@@ -1,6 +1,7 @@
 """The word of each row: a difference begins there, is carried on, or both sides agree.
 
 What differs though nothing that differs comes into it, and is named as no beginning, only differs.
+What is named and heals is another way to the same result: nothing begins there.
 
 What is below the threshold and shown above 0.00 is close: it does not diverge, and does not agree.
 """
@@ -28,6 +29,7 @@ Word = Literal[
     "only_problem",
     "only_benchmark",
     "differs",
+    "heals",
 ]
 WORDS: tuple[Word, ...] = get_args(Word)
 _CODE = {word: code for code, word in enumerate(WORDS)}
@@ -35,9 +37,14 @@ _CODE = {word: code for code, word in enumerate(WORDS)}
 
 @dataclass(frozen=True, slots=True)
 class RowWords:
-    """By row: the word as its place in WORDS, own score and state, the worst and sums below."""
+    """By row: the word as its place in WORDS, own score and state, the worst and sums below.
+
+    `inside` says that the word is that of something below; `begins` are the causes that do not
+    heal.
+    """
 
     word: Ints
+    inside: Bools
     score: Floats
     divergent: Bools
     alone: Bools
@@ -45,19 +52,24 @@ class RowWords:
     divergent_below: Ints
     alone_below: Ints
     cause: Bools
+    begins: Bools
     causes_below: Ints
 
 
 def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -> RowWords:
     """The words of all rows; `threshold` is None where nothing was compared."""
-    return row_words(rows, states_of(rows, causes, threshold))
+    return row_words(rows, states_of(rows, causes, threshold), np.zeros(len(rows), dtype=bool))
 
 
-def row_words(rows: MergedRows, states: RowStates) -> RowWords:
-    """The words of rows by their states."""
+def row_words(rows: MergedRows, states: RowStates, healing: Bools) -> RowWords:
+    """The words of rows by their states; `healing` are those of causes that heal."""
     score, divergent, alone, cause = states.score, states.divergent, states.alone, states.cause
     divergent_below = rows.below(divergent.astype(np.int64))
     causes_below = rows.below(cause.astype(np.int64))
+    begins = cause & ~healing
+    begins_below = rows.below(begins.astype(np.int64)) > 0
+    # Where both are, the beginning is what there is to see.
+    is_beginning = begins | (begins_below & ~alone)
     known = ~np.isnan(score)
     agreeing = known | (rows.below(known.astype(np.int64)) > 0)
     worst_below = _worst_below(rows, score)
@@ -69,6 +81,7 @@ def row_words(rows: MergedRows, states: RowStates) -> RowWords:
     word = np.select(
         [
             np.full(len(rows), np.isinf(states.threshold)),
+            is_beginning,
             cause | ((causes_below > 0) & ~alone),
             alone & (rows.ours >= 0),
             alone,
@@ -82,6 +95,7 @@ def row_words(rows: MergedRows, states: RowStates) -> RowWords:
             for w in (
                 "none",
                 "begins",
+                "heals",
                 "only_problem",
                 "only_benchmark",
                 "carries",
@@ -94,6 +108,7 @@ def row_words(rows: MergedRows, states: RowStates) -> RowWords:
     )
     return RowWords(
         word=word,
+        inside=np.where(is_beginning, begins_below & ~begins, (causes_below > 0) & ~cause),
         score=score,
         divergent=divergent,
         alone=alone,
@@ -101,6 +116,7 @@ def row_words(rows: MergedRows, states: RowStates) -> RowWords:
         divergent_below=divergent_below,
         alone_below=rows.below(alone.astype(np.int64)),
         cause=cause,
+        begins=begins,
         causes_below=causes_below,
     )
 

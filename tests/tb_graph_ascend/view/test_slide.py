@@ -42,7 +42,7 @@ def test_a_headline_says_what_is_in_the_backward_pass() -> None:
     def told(direction: str, recomputed: bool) -> str:
         node: Any = SimpleNamespace(direction=direction, recomputed=recomputed)
         finding: Any = SimpleNamespace(reasons=[], node=node)
-        return _sentences(finding, "en")[0]
+        return _sentences(finding, "en", whole=False)[0]
 
     assert told("forward", recomputed=False) == "It begins in {module}"
     backward = "It begins in the backward pass of {module}"

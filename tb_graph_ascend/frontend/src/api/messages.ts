@@ -1801,7 +1801,7 @@ export interface components {
             problem: components["schemas"]["RowSide"] | null;
             benchmark: components["schemas"]["RowSide"] | null;
             /** @enum {unknown} */
-            word: "agrees" | "begins" | "cannot_tell" | "carries" | "close" | "differs" | "none" | "only_benchmark" | "only_problem";
+            word: "agrees" | "begins" | "cannot_tell" | "carries" | "close" | "differs" | "heals" | "none" | "only_benchmark" | "only_problem";
             inside: boolean;
             score: number | null;
             input_score: number | null;
@@ -2389,13 +2389,15 @@ export interface components {
          * @description Bins over all rows of a pair, closed or not.
          *
          *         `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
-         *         in which something begins, `alone` those with calls of one side only. Of a single graph
+         *         in which something begins, `heals` those in which the runs part and come together again,
+         *         `alone` those with calls of one side only. Of a single graph
          *         `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
          */
         Profile: {
             rows: number;
             worst: (number | null)[];
             causes: number[];
+            heals: number[];
             alone: number[];
             phases: components["schemas"]["Phase"][];
             blocks: components["schemas"]["Block"][];
@@ -2589,14 +2591,16 @@ export interface components {
          * @description What begins to differ.
          *
          *         `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
-         *         each step and rank, and `nodes` the nodes of all as far as they are sent. `module`
-         *         is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
-         *         of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
-         *         changed its call, what is in it, or a call that its reasons name.
+         *         each step and rank, and `nodes` the nodes of all as far as they are sent. `module` is None at
+         *         the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
+         *         of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
+         *         that the diagnosis did not know changed its call, what is in it, or a call that its reasons
+         *         name.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
             module: string | null;
+            spoken: string | null;
             call: number | null;
             stack: string[] | null;
             stack_there: string[] | null;
@@ -2707,13 +2711,14 @@ export interface components {
          *
          *         It is a cause that stands, else the first call that differs by the measures alone.
          *
-         *         Its stacks are as those of a cause.
+         *         Its module and its stacks are as those of a cause.
          */
         Since: {
             step: number;
             rank: number;
             node: components["schemas"]["Node"] | null;
             module: string | null;
+            spoken: string | null;
             call: number | null;
             stack: string[] | null;
             stack_there: string[] | null;

@@ -5,7 +5,7 @@ import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { marked } from "./called";
 import { type RampTheme, inkOn, rampColor } from "./ramp";
 import { drawnWidth } from "./textwidth";
-import { SHOWN, insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./words";
+import { SHOWN, insideScore, isNamedItself, scoreText, shownOverflow, shownScore, titleOf } from "./words";
 
 export const BOX_FONT = 12.5;
 export const LINE_FONT = 10.5;
@@ -158,7 +158,7 @@ export function fitted(title: string, width: number, opens: boolean): string {
 
 /** Fill and ink; null where the box is healthy and keeps the page's own, or hatched: its text has to be read on that. */
 export function boxColours(row: DiffRow, recolour: Recolour, theme: RampTheme): { fill: string; ink: string } | null {
-  if (row.word === "begins" && !row.inside && isAlone(row)) return null;
+  if (isNamedItself(row) && isAlone(row)) return null;
   const level = shownOverflow(row);
   const heat = recolour === "overflow" ? (level === null ? null : OVERFLOW_SCORE[level]) : shownScore(row);
   if (heat === null || heat < SHOWN) return null;

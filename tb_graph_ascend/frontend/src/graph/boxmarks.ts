@@ -1,12 +1,12 @@
-/* What boxes and edges of a comparison are marked with: where a difference begins, and what carries it. */
+/* What boxes and edges of a comparison are marked with: what the diagnosis names, and what carries a difference. */
 
 import type { DiffRow, GraphBox } from "../api/types";
-import { differs } from "./words";
+import { differs, isNamed } from "./words";
 
-/** Whether a box is where a difference begins, or is closed and holds such a place; an open one shows it itself. */
-export function beginningOf({ word, inside }: DiffRow, holds: boolean): "here" | "inside" | null {
-  if (word !== "begins") return null;
-  if (!inside) return "here";
+/** Whether a box is named by the diagnosis, or is closed and holds such a place; an open one shows it itself. */
+export function namedAt(row: DiffRow, holds: boolean): "here" | "inside" | null {
+  if (!isNamed(row)) return null;
+  if (!row.inside) return "here";
   return holds ? null : "inside";
 }
 

@@ -9,7 +9,8 @@ import { paintRails } from "./railpaint";
 import { rampColor } from "./ramp";
 import type { DiffScene } from "./scene";
 import { paintSide } from "./sidepaint";
-import { differs, shownOverflow, shownScore } from "./words";
+import { namedColours } from "./namedlook";
+import { differs, isNamedItself, shownOverflow, shownScore } from "./words";
 
 const EDGE = 3;
 
@@ -72,7 +73,7 @@ function paintRow(
   }
 }
 
-/** The cause is the one row with a ground of its own; else only pointer and selection have one. */
+/** What is named is the one row with a ground of its own; else only pointer and selection have one. */
 function paintGround(
   context: CanvasRenderingContext2D,
   scene: DiffScene,
@@ -81,9 +82,9 @@ function paintGround(
   y: number,
 ): void {
   const { palette, rowHeight, width } = scene;
-  const begins = row.word === "begins" && !row.inside && scene.recolour === "score";
-  const colour = begins
-    ? palette.badSoft
+  const named = isNamedItself(row) && scene.recolour === "score";
+  const colour = named
+    ? namedColours(row, palette).soft
     : isSelected(scene, row)
       ? palette.current
       : scene.hovered === place
@@ -119,12 +120,12 @@ function colourOf(scene: DiffScene, row: DiffRow): string | null {
 function paintEdge(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
   const { columns, rowHeight, palette } = scene;
   const colour = colourOf(scene, row);
-  const begins = row.word === "begins" && !row.inside && scene.recolour === "score";
+  const named = isNamedItself(row) && scene.recolour === "score";
   const gap = rowHeight >= TEXT_ROW ? 1 : 0;
   if (colour !== null) {
-    context.fillStyle = begins ? palette.bad : colour;
+    context.fillStyle = named ? namedColours(row, palette).strong : colour;
     const far = rowHeight < TEXT_ROW;
-    const wide = far ? columns.problem.width * 0.4 : begins ? 2 * EDGE : EDGE;
+    const wide = far ? columns.problem.width * 0.4 : named ? 2 * EDGE : EDGE;
     context.fillRect(columns.problem.x, y + gap, wide, Math.max(1, rowHeight - 2 * gap));
   } else if (rowHeight < TEXT_ROW) paintFar(context, scene, row, y);
 }

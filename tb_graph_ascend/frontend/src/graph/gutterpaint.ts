@@ -7,7 +7,8 @@ import type { DiffScene, DiffTexts } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { inkOn, rampColor } from "./ramp";
 import { measure, shorten } from "./textwidth";
-import { SHOWN, differs, insideScore, scoreText, shownOverflow } from "./words";
+import { namedColours } from "./namedlook";
+import { SHOWN, differs, insideScore, isNamed, isNamedItself, scoreText, shownOverflow } from "./words";
 
 /** In, out, and the word; an open module leaves it to what is inside. */
 export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
@@ -57,24 +58,25 @@ function paintWord(
 ): void {
   const { columns, palette, texts, rowHeight } = scene;
   const { x, width } = columns.word;
-  const begins = row.word === "begins";
+  const named = isNamed(row);
+  const { strong, ink } = namedColours(row, palette);
   const text = wordOf(row, texts);
   if (text === "") return;
-  const room = begins && !row.inside ? width - 12 : width;
-  const font = fitting(context, palette.font, begins ? 700 : 400, text, room);
+  const room = isNamedItself(row) ? width - 12 : width;
+  const font = fitting(context, palette.font, named ? 700 : 400, text, room);
   context.font = font;
   context.textAlign = "left";
-  if (begins && !row.inside) {
+  if (isNamedItself(row)) {
     const pill = Math.min(width, measure(context, font, text) + 16);
-    context.fillStyle = palette.bad;
+    context.fillStyle = strong;
     context.beginPath();
     context.roundRect(x, y + 3, pill, rowHeight - 6, 4);
     context.fill();
-    context.fillStyle = palette.badInk;
+    context.fillStyle = ink;
     context.fillText(shorten(context, font, text, width - 12), x + 8, middle);
     return;
   }
-  context.fillStyle = begins ? palette.bad : differs(row) ? palette.ink : palette.muted;
+  context.fillStyle = named ? strong : differs(row) ? palette.ink : palette.muted;
   context.fillText(shorten(context, font, text, width), x, middle);
 }
 
@@ -92,7 +94,7 @@ function fitting(context: CanvasRenderingContext2D, family: string, weight: numb
 
 /** What the word of a row reads; where both sides agree, or nearly so, but do not both have all, it says so. */
 export function wordOf(row: DiffRow, texts: DiffTexts): string {
-  if (row.word === "begins" && row.inside) return texts.inside;
+  if (isNamed(row) && row.inside) return row.word === "heals" ? texts.healsInside : texts.inside;
   const count = row.alone_below * Math.max(1, Math.abs(row.fold));
   const alike = row.word === "agrees" || row.word === "close";
   return alike && count > 0 ? texts.unmatched(count) : texts.word[row.word];

@@ -58,6 +58,8 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   context.fillStyle = palette.muted;
   for (const bin of profile.alone) context.fillRect(xOf(scene, bin / bins), height - 3, Math.max(1.5, width / bins), 3);
   const causes = profile.causes.map((bin) => xOf(scene, (bin + 0.5) / bins));
+  context.fillStyle = palette.heals;
+  for (const bin of profile.heals) context.fillRect(xOf(scene, (bin + 0.5) / bins) - 0.5, 0, 1, height);
   context.fillStyle = palette.bad;
   for (const x of causes) context.fillRect(x - 1, 0, 2, height);
   for (const x of causes) paintFlag(context, palette, x);

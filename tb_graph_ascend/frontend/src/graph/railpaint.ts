@@ -4,7 +4,8 @@ import type { RailEdge } from "../api/types";
 import type { DiffScene } from "./scene";
 import { laneX, yOf } from "./grid";
 import { endsOf, rowsWithDots, tieOf, trace } from "./railpaths";
-import { differs } from "./words";
+import { namedColours } from "./namedlook";
+import { differs, isNamed } from "./words";
 
 /** Rails last, so that the ground of a row does not hide them. */
 export function paintRails(
@@ -80,14 +81,14 @@ function paintDots(
   for (const place of rowsWithDots(edges)) {
     if (place < first || place >= last) continue;
     const row = scene.pages.at(place);
-    const begins = row?.word === "begins" && scene.comparison;
-    context.fillStyle = begins
-      ? palette.bad
+    const named = row !== undefined && isNamed(row) && scene.comparison;
+    context.fillStyle = named
+      ? namedColours(row, palette).strong
       : row && differs(row) && scene.comparison
         ? palette.railBad
         : palette.muted;
     context.beginPath();
-    context.arc(x, yOf(scene, place) + rowHeight / 2, begins ? 4.5 : 2.6, 0, 2 * Math.PI);
+    context.arc(x, yOf(scene, place) + rowHeight / 2, named ? 4.5 : 2.6, 0, 2 * Math.PI);
     context.fill();
   }
 }

@@ -27,6 +27,10 @@ export interface DiffPalette {
   bad: string;
   badSoft: string;
   badInk: string;
+  /** Of what comes to the same result in another way: it is no alarm. */
+  heals: string;
+  healsSoft: string;
+  healsInk: string;
   font: string;
 }
 
@@ -34,6 +38,7 @@ export interface DiffPalette {
 export interface DiffTexts {
   word: Record<DiffRow["word"], string>;
   inside: string;
+  healsInside: string;
   unmatched: (count: number) => string;
   calls: (count: number) => string;
   /** Of what stands for repeats: whose output it shows. */

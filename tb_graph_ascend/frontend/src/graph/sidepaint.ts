@@ -4,7 +4,7 @@ import type { DiffRow, RowSide } from "../api/types";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
-import { asidesOf, markOf, titleOf } from "./words";
+import { asidesOf, isNamed, markOf, titleOf } from "./words";
 
 const EDGE = 3;
 
@@ -70,7 +70,7 @@ function paintTitle(
   const end = column.x + column.width - 10;
   if (row.children > 0 || row.fold !== 0) paintChevron(context, scene, row, x, middle);
   x += row.fold > 0 ? 18 : 14;
-  const bold = row.kind !== "api" || row.fold !== 0 || row.word === "begins";
+  const bold = row.kind !== "api" || row.fold !== 0 || isNamed(row);
   const font = `${bold ? 600 : 400} ${textSize(rowHeight, 0.62, 12.5)}px ${palette.font}`;
   const title = row.kind === "collection" ? texts.calls(row.children) : titleOf(row, side);
   const mark = markOf(row, side);

@@ -26,8 +26,18 @@ export function scoreText(score: number | null): string {
 }
 
 /** Whether a difference shows in a row: it begins there, is carried on, or stands there though nothing brings it. */
-export function differs({ word }: DiffRow): boolean {
-  return word === "begins" || word === "carries" || word === "differs";
+export function differs(row: DiffRow): boolean {
+  return isNamed(row) || row.word === "carries" || row.word === "differs";
+}
+
+/** Whether the diagnosis names a row, or one inside of it: as a beginning, or as another way to the same result. */
+export function isNamed({ word }: DiffRow): boolean {
+  return word === "begins" || word === "heals";
+}
+
+/** Whether it names the row itself. */
+export function isNamedItself(row: DiffRow): boolean {
+  return isNamed(row) && !row.inside;
 }
 
 /** What is worst inside a closed row: it may be worse than what comes out of it. */

@@ -32,6 +32,9 @@ function readPalette(theme: Theme): DiffPalette {
     bad: read("bad"),
     badSoft: read("bad-soft"),
     badInk: read("bad-ink"),
+    heals: read("heals"),
+    healsSoft: read("heals-soft"),
+    healsInk: read("heals-ink"),
     font: read("font"),
   };
 }

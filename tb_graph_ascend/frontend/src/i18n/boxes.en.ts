@@ -42,6 +42,7 @@ export const boxesEn = {
     scores: "a: score of its inputs, b: of its outputs, c: the worst inside",
     begins: "the difference begins here",
     beginsInside: "closed, and the difference begins inside",
+    heals: "the runs part here, or dotted inside, and come together again: another way to the same result",
     differs: "what passes is not the same in both runs",
     alone: "one run alone makes this call",
     output: "shape, dtype and norm of the first output; of repeats, of the last",

@@ -44,6 +44,7 @@ export const boxesZh: typeof boxesEn = {
     scores: "a：输入的分数；b：输出的分数；c：内部最差",
     begins: "差异始于此处",
     beginsInside: "已折叠，差异始于其内部",
+    heals: "两次运行在此处（点线：在其内部）分开，之后又一致：结果相同的另一种算法",
     differs: "两次运行在此传递的值不同",
     alone: "只有一侧执行了此调用",
     output: "第一个输出的 shape、dtype 与 norm；合并的方框取最后一个",

@@ -15,6 +15,7 @@ export const claimEn = {
     named: "look here first",
     heals: "both runs come to the same result; they differ on the way there",
     heals_inside: "Both runs come to the same result; {{module}} gets there another way",
+    heals_beside: "{{module}} comes to the same result another way",
     script: "the script, outside of all modules",
     script_line: "{{file}}, line {{line}}",
     script_function: "{{function}} ({{file}}, line {{line}})",

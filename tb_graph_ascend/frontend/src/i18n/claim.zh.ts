@@ -15,6 +15,7 @@ export const claimZh = {
     named: "请先看这里",
     heals: "两次运行得到相同结果，仅过程不同",
     heals_inside: "两次运行结果一致，仅 {{module}} 中的算法不同",
+    heals_beside: "{{module}} 算法不同而结果相同",
     script: "脚本（不在任何模块中）",
     script_line: "{{file}} 第 {{line}} 行",
     script_function: "{{function}}（{{file}} 第 {{line}} 行）",

@@ -50,7 +50,7 @@ export async function outlineOf(pair: Pair, wish: OutlineWish): Promise<OutlineW
       nodes: at(tree.nodes, entry),
       divergent: at(tree.divergent, entry),
       alone: at(tree.alone, entry),
-      begins: at(tree.causes, entry) > 0,
+      begins: at(tree.begins, entry) > 0,
       worst: numberAt(tree.worst, entry),
     };
   };

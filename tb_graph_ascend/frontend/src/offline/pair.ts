@@ -7,7 +7,7 @@ const ROW = ["key", "ours", "theirs", "parent", "last", "children", "score", "wo
 const PICTURE = ["isCollection", "isBackward", "isGradient", "isUnrecorded", "isReshaping", "drawnProducer", "drawnConsumer", "drawnKnown", "drawnValue"] as const;
 const NODE = ["id", "problem", "order", "kind", "direction", "matched", "score", "introduced", "verdict", "overflow", "source", "input", "parent", "shownScore", "name", "nameRank", "module"] as const;
 const LIST = ["listed", "partner"] as const;
-const MODULE = ["parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes", "worst"] as const;
+const MODULE = ["parent", "last", "row", "owner", "nodes", "divergent", "alone", "causes", "begins", "worst"] as const;
 const WAY = ["cause", "isGuess", "isDivergent", "isCause", "isCarrying", "isPassable", "begin", "execution", "stateScore", "receivedRow", "carriedRow", "edgeStart", "edgeEnd", "edgeKind", "edgeCertain", "readStart", "readEnd"] as const;
 
 const LINK = ["producer", "consumer", "value", "exact", "path"] as const;

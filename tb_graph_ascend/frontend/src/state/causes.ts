@@ -2,9 +2,9 @@
 
 import type { TFunction } from "i18next";
 
-import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
+import type { AcrossCell, Cause, CausePlace, Claim, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
 import { calledAs, calledBriefly, marked } from "../graph/called";
-import { labelOfName, shortName, spokenModule } from "../graph/labels";
+import { labelOfName, shortName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
 import { holdsEverywhere } from "../i18n/findingreasons";
@@ -239,17 +239,21 @@ export function healing({ finding }: Cause): Reason | undefined {
   return finding.reasons.find(({ code }) => code === "heals");
 }
 
-/** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. */
-export function beginsText(t: TFunction, cause: Cause): string {
-  const module = spokenPlace(cause) ?? scriptPlace(t, cause.stack);
-  if (healing(cause)) return t("claim.say.heals_inside", { module });
-  if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
-  return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
+/** How many causes there are, of which those that heal stand last and are none: they are other ways to one result. */
+export function countText(t: TFunction, causes: readonly Cause[], count: number): string {
+  const first = causes.findIndex((cause) => healing(cause) !== undefined);
+  const begin = first < 0 ? count : first;
+  const parts = [begin > 0 && t("answer.causes", { count: begin }), begin < count && t("answer.ways", { count: count - begin })];
+  return parts.filter((part) => part !== false).join(t("answer.comma"));
 }
 
-/** The module that a cause is, or stands in, as one speaks of it; null in the script. */
-function spokenPlace({ module, finding: { node } }: Cause): string | null {
-  return module !== null && isItsModule(module, node.name) ? spokenModule(module, node.name) : module;
+/** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. What heals begins
+ * nowhere; that both runs come to one result may be said where that is the `claim` of the whole. */
+export function beginsText(t: TFunction, cause: Cause, { code }: Pick<Claim, "code">): string {
+  const module = cause.spoken ?? scriptPlace(t, cause.stack);
+  if (healing(cause)) return t(code === "heals" ? "claim.say.heals_inside" : "claim.say.heals_beside", { module });
+  if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
+  return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
 }
 
 /** Whether a cause is the module itself in which it is said to stand. */

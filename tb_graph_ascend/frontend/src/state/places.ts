@@ -43,9 +43,13 @@ export function sameFile({ built }: Linked, { created }: Database): boolean {
   return built === null || built === created;
 }
 
-/** The step and rank of a place, else the first that was compared, else the first; undefined where there is none. */
+/** The step and rank of a place, else the first in which something differs, else the first that was compared, else
+ * the first; undefined where there is none. */
 export function firstPair({ pairs }: Database, first: NodePlace | undefined): Cell | undefined {
   const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
-  const { step, rank } = found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0] ?? {};
+  const compared = pairs.filter(({ status }) => status === "ok");
+  // Where no beginning is named there is still something to see, and not in a step that agrees.
+  const shown = found ?? compared.find(({ divergent }) => divergent > 0) ?? compared[0] ?? pairs[0];
+  const { step, rank } = shown ?? {};
   return step === undefined || rank === undefined ? undefined : { step, rank };
 }

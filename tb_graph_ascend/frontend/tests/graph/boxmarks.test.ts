@@ -2,18 +2,19 @@
 import { describe, expect, it } from "vitest";
 
 import type { DiffRow, GraphBox } from "../../src/api/types";
-import { beginningOf, carriesDifference } from "../../src/graph/boxmarks";
+import { namedAt, carriesDifference } from "../../src/graph/boxmarks";
 
 const row = (word: string, inside = false, score: number | null = 0.5) => ({ word, inside, score }) as DiffRow;
 
-describe("beginningOf", () => {
+describe("namedAt", () => {
   it("marks the place itself, and a closed box that holds it", () => {
-    expect(beginningOf(row("begins"), false)).toBe("here");
-    expect(beginningOf(row("begins", true), false)).toBe("inside");
+    expect(namedAt(row("begins"), false)).toBe("here");
+    expect(namedAt(row("begins", true), false)).toBe("inside");
+    expect([namedAt(row("heals"), false), namedAt(row("heals", true), false)]).toEqual(["here", "inside"]);
   });
   it("leaves an open box to what stands in it, and all else unmarked", () => {
-    expect(beginningOf(row("begins", true), true)).toBeNull();
-    expect(["carries", "differs", "agrees"].map((word) => beginningOf(row(word), false))).toEqual([null, null, null]);
+    expect(namedAt(row("begins", true), true)).toBeNull();
+    expect(["carries", "differs", "agrees"].map((word) => namedAt(row(word), false))).toEqual([null, null, null]);
   });
 });
 

@@ -59,7 +59,7 @@ describe("the fill of a module", () => {
 describe("the names of passes", () => {
   const starts = [["forward", 0], ["backward", 40], ["forward", 44], ["optimizer", 46]] as const;
   const phases = starts.map(([name, bin]) => ({ name, bin }));
-  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], alone: [], phases, blocks: [], norms: [] };
+  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], heals: [], alone: [], phases, blocks: [], norms: [] };
   const paint = (height: number): [string, number][] => {
     const { context, texts } = listening();
     paintProfile(context, { profile, width: 500, height, ratio: 1, palette: {} as DiffPalette, recolour: "score", phase: (name) => name, span: WHOLE });
@@ -93,7 +93,7 @@ describe("the names of passes", () => {
 describe("the blocks of the icicle", () => {
   const block = (lane: number, row: number, until: number) => ({ lane, row, until, title: "", worst: null, share: null, overflow: null });
   const blocks = [block(0, 0, 50), block(0, 50, 100), block(1, 50, 60), block(1, 60, 100)];
-  const profile = { rows: 100, worst: [null], causes: [], alone: [], phases: [], blocks, norms: [] };
+  const profile = { rows: 100, worst: [null], causes: [], heals: [], alone: [], phases: [], blocks, norms: [] };
 
   it("are found by place and lane, and are the part of the strip that they fill", () => {
     expect(blockAt(profile, 68, 0.55, 20)).toEqual({ from: 0.5, to: 1 });
@@ -125,7 +125,7 @@ describe("the names of blocks", () => {
     };
     const context = new Proxy(known, { get: (target, name: string) => target[name] ?? (() => undefined), set: () => true });
     const block = (row: number, share: number) => ({ lane: 0, row, until: row + 50, title: `m${row}`, worst: 0.9, share, overflow: null });
-    const profile = { rows: 100, worst: [0.9], causes: [0], alone: [0], phases: [], blocks: [block(0, 0.5), block(50, 1)], norms: [] };
+    const profile = { rows: 100, worst: [0.9], causes: [0], heals: [], alone: [0], phases: [], blocks: [block(0, 0.5), block(50, 1)], norms: [] };
     const palette = { theme: "light" } as DiffPalette;
     paintProfile(context as unknown as CanvasRenderingContext2D, { profile, width: 500, height: 68, ratio: 1, palette, recolour: "score", phase: (name) => name, span: WHOLE });
     expect(drawn.filter((one) => one !== "rect")).toEqual(["m0", "m50"]);

@@ -63,8 +63,8 @@ describe("scores", () => {
     expect(shownScore(row({ children: 2, score: null, worst_below: null }))).toBeNull();
   });
 
-  it("differ where something begins or is carried on, and nowhere else", () => {
-    const words = ["none", "agrees", "close", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark", "differs"] as const;
-    expect(words.filter((word) => differs(row({ word })))).toEqual(["carries", "begins", "differs"]);
+  it("differ where something begins, heals or is carried on, and nowhere else", () => {
+    const words = ["none", "agrees", "close", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark", "differs", "heals"] as const;
+    expect(words.filter((word) => differs(row({ word })))).toEqual(["carries", "begins", "differs", "heals"]);
   });
 });

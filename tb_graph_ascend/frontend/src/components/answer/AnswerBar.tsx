@@ -1,17 +1,17 @@
 /* The answer to "where does it begin?" in the first sentence, with the line of code it stands on. */
 
-import { ChevronLeft, ChevronRight, CornerDownRight } from "lucide-react";
+import { ChevronLeft, ChevronRight, CornerDownRight, Merge } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Answer, Cause } from "../../api/types";
+import type { Answer, Cause, Claim } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 import { openPlace, selectNode } from "../../state/actions";
 import { calledAs } from "../../graph/called";
-import { beginsText, callText, causeScoreText, causeSentence, healing, historyText, isElsewhere, isPlaceOf, ledBackTo, sideOfName } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeSentence, countText, healing, historyText, isElsewhere, isPlaceOf, ledBackTo, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useShownCause } from "../../state/showncause";
@@ -48,6 +48,12 @@ function Causes({ answer }: { answer: Answer }) {
   const { causes, cause_count: count } = answer;
   const standing = standingCause(answer);
   const [number, setNumber] = useState(standing ? causes.indexOf(standing) : 0);
+  const go = (to: number): void => {
+    const next = causes[to];
+    if (!next) return;
+    setNumber(to);
+    void openPlace(placeOf(next));
+  };
   const shares = useShares();
   const selected = useApp((state) => state.selected);
   const rank = useApp((state) => state.rank);
@@ -65,12 +71,15 @@ function Causes({ answer }: { answer: Answer }) {
   }, [cause]);
   if (!cause) return null;
   const ledBack = ledBackTo(t, cause, shares, causes.length === 1);
+  const heals = healing(cause) !== undefined;
+  const tones = ["answer", heals && "heals", answer.changed_pairs > 0 && "stale"];
+  const Icon = heals ? Merge : CornerDownRight;
   return (
-    <section className={answer.changed_pairs > 0 ? "answer stale" : "answer"} aria-label={t("answer.label")}>
+    <section className={tones.filter(Boolean).join(" ")} aria-label={t("answer.label")}>
       <div className="answer-main">
         <h1>
-          <CornerDownRight aria-hidden size={18} />
-          <Headline cause={cause} />
+          <Icon aria-hidden size={18} />
+          <Headline cause={cause} claim={answer.claim} />
         </h1>
         <p className="answer-what">
           <button type="button" className="link mono" title={cause.finding.node.name} onClick={() => void openPlace(placeOf(cause))}>
@@ -85,12 +94,12 @@ function Causes({ answer }: { answer: Answer }) {
       </div>
       <div className="answer-side">
         <div className="answer-tools">
-          {causes.length > 1 && <Pager number={number} count={causes.length} go={setNumber} />}
-          <AnswerTools place={placeOf(cause)} first={standing ? cause === standing : number === 0} />
+          {causes.length > 1 && <Pager number={number} count={causes.length} go={go} />}
+          <AnswerTools place={placeOf(cause)} first={standing ? cause === standing : number === 0} heals={heals} />
         </div>
         <p className="muted" title={t("notes.ledBackHelp", { threshold: answer.threshold })}>
-          {t("answer.causes", { count })}
-          {!healing(cause) && <PerhapsMore causes={causes} />}
+          {countText(t, causes, count)}
+          {!heals && <PerhapsMore causes={causes} />}
           {ledBack && <span className="wide-only"> · {ledBack.text}</span>}
           {isElsewhere(cause, rank) && <span> · {t("answer.notHere", { rank })}</span>}
         </p>
@@ -99,13 +108,13 @@ function Causes({ answer }: { answer: Answer }) {
   );
 }
 
-function Headline({ cause }: { cause: Cause }) {
+function Headline({ cause, claim }: { cause: Cause; claim: Claim }) {
   const { t } = useTranslation();
   const { finding } = cause;
   return (
     <span>
-      {beginsText(t, cause)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
-      {finding.score !== null && <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />}
+      {beginsText(t, cause, claim)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
+      {finding.score !== null && !healing(cause) && <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />}
     </span>
   );
 }

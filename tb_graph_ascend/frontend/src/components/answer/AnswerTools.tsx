@@ -8,14 +8,21 @@ import { useHandOn } from "../../hooks/useHandOn";
 import { showPlace } from "../../state/actions";
 import type { NodePlace } from "../../state/places";
 
-/** `first`: the key for where it begins leads there too. */
-export function AnswerTools({ place, first }: { place: NodePlace | undefined; first: boolean }) {
+interface AnswerToolsProps {
+  place: NodePlace | undefined;
+  /** The key for where it begins leads there too. */
+  first: boolean;
+  /** The runs come together again: nothing begins there. */
+  heals?: boolean;
+}
+
+export function AnswerTools({ place, first, heals = false }: AnswerToolsProps) {
   const { t } = useTranslation();
   const { copyLink, saveSlide } = useHandOn();
   return (
     <>
       {place && (
-        <button type="button" className="button primary" title={t("findings.startHereKey")} onClick={() => void showPlace(place)}>
+        <button type="button" className="button primary" title={t(heals ? "answer.anotherWayKey" : "findings.startHereKey")} onClick={() => void showPlace(place)}>
           {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
         </button>
       )}

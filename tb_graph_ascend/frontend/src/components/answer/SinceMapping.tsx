@@ -14,7 +14,7 @@ import { AnswerTools } from "./AnswerTools";
 
 export function SinceMapping({ answer, since }: { answer: Answer; since: Since }) {
   const { t } = useTranslation();
-  const { step, rank, node, module } = since;
+  const { step, rank, node, module, spoken } = since;
   const { cause_count: count } = answer;
   return (
     <section className="answer provisional" aria-label={t("answer.label")}>
@@ -26,7 +26,7 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
               ? t("claim.say.since_nowhere")
               : module === OPTIMIZER
                 ? t("certainty.sinceOptimizer")
-                : t("certainty.since", { module: module ?? scriptPlace(t, since.stack) })}{" "}
+                : t("certainty.since", { module: spoken ?? scriptPlace(t, since.stack) })}{" "}
             {node && <span className="answer-place">{t("findings.place", { step, rank })}</span>}
           </span>
         </h1>

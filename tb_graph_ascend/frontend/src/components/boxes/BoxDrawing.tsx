@@ -5,10 +5,11 @@ import { useTranslation } from "react-i18next";
 
 import type { GraphBox, GraphEdge, GraphInput } from "../../api/types";
 import { BOX_FONT, GAP, LANES, LINE, LINE_FONT, boxColours, boxText, fitted, fittedType, inputText, leavesText, shapeText, titleStart } from "../../graph/boxlook";
-import { beginningOf, carriesDifference } from "../../graph/boxmarks";
+import { carriesDifference, namedAt } from "../../graph/boxmarks";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
 import type { Place, Route } from "../../graph/boxroutes";
+import { namedColours } from "../../graph/namedlook";
 import type { DiffPalette } from "../../graph/scene";
 import { type Laid, boxWords, inputId } from "../../hooks/useModuleGraph";
 import { selectNode } from "../../state/actions";
@@ -118,12 +119,13 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
   const { title, line, weights } = text;
   const opens = row.children > 0;
   const alone = comparison && (row.problem === null || row.benchmark === null);
-  const begins = beginningOf(row, holds);
+  const named = namedAt(row, holds);
+  const { strong } = namedColours(row, palette);
   const colours = holds ? null : boxColours(row, recolour, palette.theme);
   const ink = colours?.ink ?? palette.ink;
   const node = row.problem ?? row.benchmark;
   const { x, y, width, height } = place;
-  const frame = begins === "here" ? palette.bad : selected ? palette.accent : palette.muted;
+  const frame = named === "here" ? strong : selected ? palette.accent : palette.muted;
   return (
     // The keys of the picture do what clicks do.
     <g
@@ -143,23 +145,23 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
         rx={6}
         fill="none"
         stroke={frame}
-        strokeWidth={begins === "here" || selected ? 2.5 : 1}
+        strokeWidth={named === "here" || selected ? 2.5 : 1}
         strokeDasharray={alone ? "5 3" : undefined}
       />
       {/* Outside of the box, for its own frame is not seen on a dark fill. */}
-      {begins !== null && (
+      {named !== null && (
         <rect
-          className="box-begins"
-          data-begins={begins}
+          className={row.word === "heals" ? "box-heals" : "box-begins"}
+          data-named={named}
           x={-4}
           y={-4}
           width={width + 8}
           height={height + 8}
           rx={9}
           fill="none"
-          stroke={selected ? palette.accent : palette.bad}
+          stroke={selected ? palette.accent : strong}
           strokeWidth={2}
-          strokeDasharray={begins === "inside" ? "3 3" : undefined}
+          strokeDasharray={named === "inside" ? "3 3" : undefined}
         />
       )}
       {opens && (
@@ -175,7 +177,7 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
           <title>{t(holds ? "boxes.close" : "boxes.open")}</title>
         </g>
       )}
-      <text x={titleStart(opens)} y={18} fontSize={BOX_FONT} fontWeight={begins === "here" || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
+      <text x={titleStart(opens)} y={18} fontSize={BOX_FONT} fontWeight={named === "here" || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
         {fitted(title, width, opens)}
         {text.type !== "" && (
           <tspan dx={GAP} fontSize={LINE_FONT} fontWeight={400} fillOpacity={0.8}>

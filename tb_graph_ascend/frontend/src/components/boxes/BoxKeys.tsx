@@ -7,7 +7,7 @@ import { BACK } from "../../graph/called";
 import { EDGE_LOOKS, KNOWN, type Known } from "../../graph/edgelook";
 import { rampFill } from "../../graph/ramp";
 
-const COMPARED = ["score", "scores", "begins", "beginsInside", "differs", "alone"] as const;
+const COMPARED = ["score", "scores", "begins", "beginsInside", "heals", "differs", "alone"] as const;
 const ALWAYS = ["selected", "opens", "repeats", "backward", "edge", "noValues", "input", "feeds", "fed"] as const;
 
 export function BoxKeys({ comparison }: { comparison: boolean }) {
@@ -62,6 +62,7 @@ const MARKS: Record<(typeof COMPARED)[number] | (typeof ALWAYS)[number] | "outpu
   scores: "a → b (c)",
   begins: box("begins"),
   beginsInside: box("begins inside"),
+  heals: box("heals"),
   differs: <i className="rail-key" style={{ borderColor: "var(--rail-bad)" }} />,
   alone: box("alone"),
   output: "‖24‖",

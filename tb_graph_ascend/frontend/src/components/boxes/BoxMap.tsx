@@ -4,14 +4,15 @@ import { type PointerEvent, memo } from "react";
 
 import type { Recolour } from "../../graph/appearance";
 import { boxColours } from "../../graph/boxlook";
-import { beginningOf } from "../../graph/boxmarks";
+import { namedAt } from "../../graph/boxmarks";
+import { namedColours } from "../../graph/namedlook";
 import type { DiffPalette } from "../../graph/scene";
 import type { Laid } from "../../hooks/useModuleGraph";
 
 /** Pixels that it takes at most. */
 const WIDE = 180;
 const HIGH = 150;
-/** The mark of a beginning is seen however small its box is. */
+/** The mark of what is named is seen however small its box is. */
 const MARK = 4;
 
 interface Props {
@@ -50,9 +51,9 @@ export const BoxMap = memo(function BoxMap({ laid: { graph, layout }, pane, cent
         const at = layout.places.get(place);
         if (!at) return null;
         const open = holds.has(place);
-        const begins = beginningOf(row, open) !== null;
+        const named = namedAt(row, open) !== null;
         const fill = open ? palette.raised : (boxColours(row, recolour, palette.theme)?.fill ?? palette.line);
-        return <rect key={place} {...rectOf(at)} rx={4} fill={fill} stroke={begins ? palette.bad : palette.muted} strokeWidth={(begins ? MARK : 1) / scale} strokeOpacity={begins ? 1 : 0.5} />;
+        return <rect key={place} {...rectOf(at)} rx={4} fill={fill} stroke={named ? namedColours(row, palette).strong : palette.muted} strokeWidth={(named ? MARK : 1) / scale} strokeOpacity={named ? 1 : 0.5} />;
       })}
       <rect ref={pane} fill={palette.accent} fillOpacity={0.12} stroke={palette.accent} strokeWidth={1.5 / scale} />
     </svg>

@@ -5,14 +5,14 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
-import type { NodeDetails, PlacedHop } from "../../api/types";
+import type { Cause, NodeDetails, PlacedHop } from "../../api/types";
 import { calledAs, calledByName } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { SHOWN } from "../../graph/words";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useShares } from "../../hooks/useShares";
 import { goTo, selectNode } from "../../state/actions";
-import { causeAt, causeScoreText, perhapsFrom, senderTo } from "../../state/causes";
+import { causeAt, causeScoreText, healing, perhapsFrom, senderTo } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -169,9 +169,16 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
       ) : (
         <ScoreChip score={hop.score} />
       )}
-      {found && <span className="tag start">{t(perhaps ? "trace.perhapsBegins" : "trace.begins")}</span>}
+      {found && <EndTag cause={cause} perhaps={perhaps} />}
     </li>
   );
+}
+
+/** What is at the end of a way: a beginning, or where the runs part and come together again. */
+function EndTag({ cause, perhaps }: { cause: Cause | undefined; perhaps: boolean }) {
+  const { t } = useTranslation();
+  if (cause && healing(cause)) return <span className="tag">{t("trace.heals")}</span>;
+  return <span className="tag start">{t(perhaps ? "trace.perhapsBegins" : "trace.begins")}</span>;
 }
 
 function linkText(t: TFunction, { link, value, exact, step }: PlacedHop): string {

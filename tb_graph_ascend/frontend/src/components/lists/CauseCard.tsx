@@ -11,7 +11,7 @@ import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { calledAs } from "../../graph/called";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, historyText, isItsModule, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
+import { callText, causeScoreText, healing, historyText, isItsModule, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { certaintyText } from "../../text/certainty";
@@ -38,7 +38,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
   const { t } = useTranslation();
   const { data } = useDatabase();
   const current = useApp(({ selected }) => isPlaceOf(cause, selected));
-  const { finding, module, place_count: places } = cause;
+  const { finding, module, spoken, place_count: places } = cause;
   return (
     <li className={["finding", current && "current", former !== null && "former"].filter(Boolean).join(" ")}>
       <button
@@ -51,13 +51,13 @@ export function CauseCard({ cause, number, first, former }: Props) {
         <span className="finding-head">
           <span className={first ? "number first" : "number"}>{number}</span>
           <span className="node-name">
-            {module !== null && !isItsModule(module, finding.node.name) && <span className="node-path">{module}&nbsp;›&nbsp;</span>}
+            {module !== null && !isItsModule(module, finding.node.name) && <span className="node-path">{spoken}&nbsp;›&nbsp;</span>}
             <span className="node-tail">{isItsModule(module, finding.node.name) ? calledAs(finding.node) : callText(t, cause)}</span>
           </span>
           <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />
         </span>
         <span className="finding-meta">
-          {first && <span className="tag start">{t("findings.startHere")}</span>}
+          <StartTag heals={healing(cause) !== undefined} first={first} />
           <span className="tag">{kindText(t, finding)}</span>
           {(data?.pairs.length ?? 0) > 1 && (
             <span>{historyText(t, cause)}</span>
@@ -79,6 +79,13 @@ export function CauseCard({ cause, number, first, former }: Props) {
       {former === null && <Reach cause={cause} />}
     </li>
   );
+}
+
+/** Where to start; what heals is no start, wherever it stands in the list. */
+function StartTag({ heals, first }: { heals: boolean; first: boolean }) {
+  const { t } = useTranslation();
+  if (heals) return <span className="tag">{t("answer.anotherWay")}</span>;
+  return first && <span className="tag start">{t("findings.startHere")}</span>;
 }
 
 /** Why it is a cause; on another step or rank than that of its numbers, which of them are not of what is on screen. */

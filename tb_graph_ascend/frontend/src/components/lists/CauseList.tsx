@@ -5,11 +5,12 @@ import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Answer, Cause, Reason } from "../../api/types";
+import type { Answer, Reason } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { fullReason, reasonSentence } from "../../i18n/reason";
 import { stepCause } from "../../state/actions";
+import { countText } from "../../state/causes";
 import { formerText, standingCause } from "../../state/former";
 import { claimHeadline } from "../../i18n/claim";
 import { scoreText } from "../../text/numbers";
@@ -34,7 +35,7 @@ export function CauseList() {
   const { causes } = answer.data;
   return (
     <>
-      {causes.length > 0 && <Steps causes={causes} />}
+      {causes.length > 0 && <Steps answer={answer.data} />}
       <div className="scroll">
         {answer.data.since && causes.length > 0 && !standingCause(answer.data) && <p className="summary">{t("certainty.sinceCauses")}</p>}
         {database.summary.length > 0 && (
@@ -104,11 +105,11 @@ function Cards({ answer }: { answer: Answer }) {
   );
 }
 
-function Steps({ causes }: { causes: Cause[] }) {
+function Steps({ answer: { causes, cause_count: count } }: { answer: Answer }) {
   const { t } = useTranslation();
   return (
     <div className="toolbar">
-      <span className="muted">{t("answer.causes", { count: causes.length })}</span>
+      <span className="muted">{countText(t, causes, count)}</span>
       <span className="spacer" />
       <button
         type="button"
