@@ -1,5 +1,5 @@
-"""`python -m benchmarks.compiled.seconds`: a check that compiles a small model twice ÷ one that also
-compiles it once more without caches, as every check did.
+"""`python -m benchmarks.compiled.seconds`: a check that compiles a small model twice ÷ one that
+also compiles it once more without caches, as every check did.
 
 Both are run in turns in one process, each with empty caches of its own; processor time, that of the
 compilers that are started included, the fastest of each.
