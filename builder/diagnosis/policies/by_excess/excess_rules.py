@@ -464,13 +464,27 @@ def _fused_maker(case: Case) -> TreeNode | None:
     while pending:
         for row in _fused_inputs(case, pending.pop()):
             theirs = case.edges.makers(row).theirs
-            maker = None if theirs is None else partner.get(theirs)
+            maker = _writer_by_index(case, row) if theirs is None else partner.get(theirs)
             if maker is None or maker in seen:
                 continue
             seen.add(maker)
             pending.append(maker)
             first = maker if first is None or maker.exec_order < first.exec_order else first
     return first
+
+
+def _writer_by_index(case: Case, row: int) -> TreeNode | None:
+    """The last call before the reader, in its module, that writes by index into a value of that
+    shape: it puts out nothing, so nothing tells what else it has written to.
+    """
+    comparison, paired = case.facts.comparison, case.facts.paired
+    reader = comparison.matching.problem.in_order[comparison.pairs.node[row]]
+    for node in reversed(reader.parent.children if reader.parent is not None else []):
+        if node.exec_order < reader.exec_order and node.call == "__setitem__":
+            written = paired.rows(node)
+            if written and paired.theirs[written[0]].shape == paired.theirs[row].shape:
+                return node
+    return None
 
 
 def _fused_inputs(case: Case, node: TreeNode) -> list[int]:
