@@ -25,8 +25,6 @@ def ways_of(
 
     `extents` are those of the parts in the dimension that is cut: fused pieces divide them.
     """
-    if axis.axis in ("dp", "micro"):
-        return (Variant(),)
     plain = [Variant()]
     if axis.axis == "cp":
         plain = [Variant(), Variant(zigzag=True)]

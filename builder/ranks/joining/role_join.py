@@ -316,7 +316,18 @@ class RoleJoin:
         if best is not None:
             return best[2]
         is_cut = any(axis.kind == "S" for side in self.sides for axis in side.axes)
-        return None if rows and is_cut else self._plain()
+        return None if rows and is_cut and not self._are_labels() else self._plain()
+
+    def _are_labels(self) -> bool:
+        """Whether these are labels of a loss, which lie as the rows that they are held against.
+
+        Shares of a batch lie behind each other: labels that fit no such order are other labels.
+        """
+        call = self.role.name.rpartition("/")[2].split(".")
+        is_read = self.role.key.startswith("input.") and len(call) > 1
+        cut = {axis.axis for side in self.sides for axis in side.axes if axis.kind == "S"}
+        of_loss = is_read and has(call[1], "loss") and self._is_whole_number
+        return of_loss and cut <= {"dp", "micro"}
 
     def _plain(self) -> Variants:
         ours, theirs = ((Variant(),) * len(side.axes) for side in self.sides)
