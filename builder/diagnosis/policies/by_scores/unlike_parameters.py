@@ -1,10 +1,11 @@
-"""Parameters that are apart while the others are the very same: before any update nothing rounds.
+"""Parameters that are apart while all others are the very same: before an update nothing rounds.
 
-Two runs begin with one checkpoint, whose numbers are moved and cut but not computed: each is the
-same in both but for one rounding, where a run stores it in a coarser format. A tolerance that is
-made for computed values, several per cent in bfloat16, hides a share of a weight that is off. Once
-an optimizer has moved weights by gradients that are rounded otherwise, no two are the same and the
-tolerance is right. Which of both it is the parameters themselves tell.
+Two runs begin with one checkpoint, whose numbers are moved and cut but not computed. A tolerance
+that is made for computed values, several per cent in bfloat16, hides a share of a weight that is
+off. Once gradients that are rounded otherwise have moved weights the tolerance is right: a first
+step of Adam, whose size knows no gradient, leaves many the very same, some a rounding apart, and a
+few by as much as a step where the gradient is nothing but rounding. So those that are apart by no
+more than the tolerance tell of an update.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from builder.compare.comparison import Comparison
-from builder.compare.score import coarsest_epsilon
 from builder.compare.statistics import Bools
 
 # How far the recorded numbers of one tensor in two layouts may be apart: twice log₂n roundings of
@@ -21,8 +21,8 @@ _RECORDED = 2 * 32 * 2.0**-24
 
 
 def unlike_parameters(comparison: Comparison) -> Bools:
-    """Which rows are parameters that a forward pass reads, apart by more than rounding beside
-    others that are not apart at all.
+    """Which rows are parameters that a forward pass reads, apart by more than their tolerance where
+    all others are not apart at all.
 
     Those that the optimizer of the step updates have to be: what is never updated stays the same.
     Where a step has gradients and no record of its optimizer, nothing tells which these are.
@@ -36,7 +36,6 @@ def unlike_parameters(comparison: Comparison) -> Bools:
     none = np.zeros(len(error), dtype=bool)
     if not told.any() or (not updated.any() and any(node.holds_gradients for node in nodes)):
         return none
-    if np.median(error[told]) > _RECORDED:
-        return none
-    rounding = coarsest_epsilon(comparison.setting.precision)
-    return np.asarray(read & (error > max(rounding, _RECORDED)))
+    apart, same = error > np.maximum(comparison.scores.limit, _RECORDED), error <= _RECORDED
+    is_untouched = (same | apart)[told].all() and 2 * same[told].sum() > told.sum()
+    return np.asarray(read & apart) if is_untouched else none

@@ -73,6 +73,7 @@ def test_a_weight_that_is_apart_below_the_threshold_is_named(tmp_path: Path, tra
     [
         [1.0, 1.0, 1.0 + 2.0**-8, 1.0, 1.0],  # stored in the coarser format in one run alone
         [1.002, 0.999, 1.05, 1.001, 0.998],  # all were moved by gradients
+        [1.0, 1.0, 1.05, 1.0, 1.004],  # a first step of Adam moved most by the very same
     ],
 )
 def test_a_weight_that_is_rounded_or_moved_is_none(tmp_path: Path, factors: list[float]) -> None:
