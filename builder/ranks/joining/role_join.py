@@ -373,7 +373,10 @@ class RoleJoin:
 
         0 for an empty tensor, which has no file; infinity where parts make no such whole.
         """
-        wholes = self._wholes(at, variants)
+        try:
+            wholes = self._wholes(at, variants)
+        except (TensorFileError, ValueError):
+            return float("inf")
         if wholes is None:
             return 0.0
         ours, theirs = wholes
@@ -385,7 +388,10 @@ class RoleJoin:
 
     def _count_of_unlike(self, at: int, variants: Variants) -> float:
         """How many elements of an instance differ; infinitely many where they do not pair."""
-        wholes = self._wholes(at, variants)
+        try:
+            wholes = self._wholes(at, variants)
+        except (TensorFileError, ValueError):
+            return float("inf")
         if wholes is None:
             return 0.0
         ours, theirs = wholes
@@ -395,7 +401,7 @@ class RoleJoin:
     def _wholes(self, at: int, variants: Variants) -> tuple[Floats, Floats] | None:
         """An instance as it is compared, on both sides; None for an empty tensor.
 
-        That of a side whose parts make no such whole is empty.
+        Raises TensorFileError or ValueError where parts cannot be read, or make no such whole.
         """
         row, factors = self.role.rows[at], (self.factor, 1.0)
         arrays = []
@@ -404,11 +410,8 @@ class RoleJoin:
             tensor = joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
                 return None
-            try:
-                whole = read_joined(self._as_compared(side, tensor)).astype(np.float64)
-            except (TensorFileError, ValueError):
-                whole = np.zeros(0)
-            arrays.append(whole)
+            whole = read_joined(self._as_compared(side, tensor))
+            arrays.append(whole.astype(np.float64))
         return arrays[0], arrays[1]
 
     @property

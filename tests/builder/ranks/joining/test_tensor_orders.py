@@ -102,6 +102,20 @@ def test_labels_of_another_share_of_the_batch_are_other_labels(
     assert found == ([] if order == (0, 1) else [_LOSS])
 
 
+def test_an_order_that_divides_no_part_is_none_of_them(tmp_path: Path) -> None:
+    """Rows of a batch of four, and of two, in which parts of six and of three do not go up."""
+    name, batch = "Tensor.mul.0.forward", _normal(8, 5, 2)
+    values = _normal(12, 5)
+    moved = values[_GENERATOR.permutation(12)]
+    runs = []
+    for side, whole, size in (("p", moved, 2), ("b", values, 4)):
+        parts = zip(np.split(batch, size), np.split(whole, size), strict=True)
+        ranks: list[Entries] = [{name: ([own], [part])} for own, part in parts]
+        runs.append(_run(tmp_path / side, "dp", ranks, {name: None}))
+    made = build(*runs, tmp_path / "out", BuildOptions(workers=1))
+    assert [outcome.error for outcome in made.outcomes] == [None]
+
+
 def test_whole_numbers_in_another_order_are_no_copies(tmp_path: Path) -> None:
     name = "Tensor.argsort.0.forward"
     for other in (False, True):
