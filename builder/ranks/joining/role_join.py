@@ -160,7 +160,7 @@ class RoleJoin:
             return True
         if variants is None or not self.owner.by_tensor:
             return False
-        return self._distance(at, variants) > same(self.numbers.rounding[at])
+        return bool(self._distance(at, variants) > same(self.numbers.rounding[at]))
 
     def _is_fused_loss(self) -> bool:
         """Whether one side alone has the gradient of a loss over classes that are cut.
