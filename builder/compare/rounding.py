@@ -6,7 +6,7 @@ one); what is left is the rounding of what went in, and differs entirely between
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,10 +33,13 @@ ROUNDED = 1.5
 class MovedTokens:
     """The share of a layer's tokens that rounding gave to other experts, and by the names of nodes
     the share that it may have given where no record shows the choices.
+
+    `unordered` names the calls that read elements in an order of which nothing is known.
     """
 
     share: float = 0.0
     unseen: Mapping[str, float] = field(default_factory=dict)
+    unordered: Collection[str] = frozenset()
 
 
 NOTHING_MOVED = MovedTokens()
@@ -89,10 +92,13 @@ def forgive_moved_tokens(
     matching: Matching,
     nodes: NDArray[np.int64],
 ) -> Floats:
-    """Errors behind the forward pass, set to at most the tolerance where moved tokens explain them.
+    """Errors set to at most the tolerance where moved tokens explain them: those of gradients, and
+    of calls of the forward pass that join what experts answered.
 
     m of T terms of like size that are taken away from a sum and others put there leave it √(2m/T)
-    of its norm apart.
+    of its norm apart. So do m of T rows that are answered by another expert, and with a capacity
+    the two that lose and win their places by that: √(4m/T). Where a forward call reads all in an
+    order that is known, it is judged by what it reads instead.
     """
     if moved.share == 0 and not moved.unseen:
         return error
@@ -103,7 +109,9 @@ def forgive_moved_tokens(
 
 
 def _share_behind(node: TreeNode, moved: MovedTokens) -> float:
-    return max(moved.share, moved.unseen.get(node.name, 0.0)) if node.phase != "forward" else 0.0
+    if node.phase == "forward":
+        return moved.share if node.name in moved.unordered else 0.0
+    return max(moved.share, moved.unseen.get(node.name, 0.0))
 
 
 def _held(error: Floats, limit: Floats, explained: NDArray[np.bool_]) -> Floats:

@@ -74,7 +74,7 @@ def measure_rows(mode: Mode, rows: PairedRows, cores: int) -> RowMeasures:
     if wide is not None:
         by_statistics = np.fmax(by_statistics, wide / np.fmax(*np.abs(right.table[:2])))
         distance = np.fmax(distance, wide)
-    norm = _norms(left, right, estimates)
+    norm = _norms(left, right, estimates, tensors)
     marks = marks_apart(rows.records, rows.statistics)
     if marks is not None:
         apart, marked = marks
@@ -135,14 +135,25 @@ def _distances(
     return distance
 
 
-def _norms(left: Statistics, right: Statistics, estimates: Estimates | None) -> Floats:
-    """The larger norm of each pair; of sums over ranks, which have none, that of the sketches."""
+def _norms(
+    left: Statistics,
+    right: Statistics,
+    estimates: Estimates | None,
+    tensors: dict[int, TensorMeasures],
+) -> Floats:
+    """The larger norm of each pair; of sums over ranks, which have none, that of their elements or
+    of their sketches.
+    """
     norm = np.fmax(left.table[3], right.table[3])
-    if estimates is None:
-        return np.asarray(norm)
-    with np.errstate(all="ignore"):
-        estimated = estimates.distance / estimates.error
-    return np.asarray(np.where(np.isnan(norm), estimated, norm))
+    if estimates is not None:
+        with np.errstate(all="ignore"):
+            estimated = estimates.distance / estimates.error
+        norm = np.where(np.isnan(norm), estimated, norm)
+    for row in np.flatnonzero(np.isnan(norm)).tolist():
+        measures = tensors.get(row)
+        if measures is not None and measures.relative_error > 0:
+            norm[row] = measures.euc_dist / measures.relative_error
+    return np.asarray(norm)
 
 
 def _checksum_errors(ours: list[Record], theirs: list[Record]) -> Floats:

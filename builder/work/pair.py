@@ -39,6 +39,7 @@ from builder.match.sequences.forwards import passes_of
 from builder.match.sequences.token_matching import AlignedRuns, match_tokens
 from builder.match.shared_calls import are_versions, shared_by_name
 from builder.match.tree import Tree, build_tree
+from builder.ranks.joining.resolution import Resolution
 from builder.reasons import Reason, TokensAligned, TwoImplementations
 from builder.work.layout_findings import with_layout_findings
 from builder.work.merge_plan import weights_in_shares
@@ -176,12 +177,16 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
             merged.matching,
             options.tolerance,
             cores=cores,
-            moved=MovedTokens(merged.resolution.moved_share, merged.resolution.unseen_share),
+            moved=_moved(merged.resolution),
         ),
         overflow=(overflow_levels(problem), overflow_levels(benchmark)),
         merged=merged,
         kind=kind_of(merged.matching, shared_by_name(merged.matching), None, None, options.same),
     )
+
+
+def _moved(resolution: Resolution) -> MovedTokens:
+    return MovedTokens(resolution.moved_share, resolution.unseen_share, resolution.unordered)
 
 
 def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:

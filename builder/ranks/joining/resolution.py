@@ -42,7 +42,8 @@ class Resolution:
 
     `moved_share` is the largest share of a layer's tokens that rounding gave to other experts.
     `unseen_share` is the share that it may have given by entry, where no record shows the choices:
-    the backward entries of routers and of experts. `set_aside` counts by reason what is not
+    the backward entries of routers and of experts. `unordered` are the entries that read tensors
+    whose parts no known order brings together. `set_aside` counts by reason what is not
     compared, of which `without_numbers` are values that were left without any.
     """
 
@@ -57,6 +58,7 @@ class Resolution:
     compared: int = 0
     moved_share: float = 0.0
     unseen_share: dict[str, float] = field(default_factory=dict)
+    unordered: set[str] = field(default_factory=set)
 
 
 class Sides:

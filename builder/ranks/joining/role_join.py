@@ -22,7 +22,7 @@ from builder.ranks.joining.joined_sketches import (
 )
 from builder.ranks.joining.joined_statistics import join_statistics
 from builder.ranks.joining.layouts import Shape
-from builder.ranks.joining.part_tensors import joined_tensor, ways_of
+from builder.ranks.joining.part_tensors import joined_tensor, repeats_itself, ways_of
 from builder.ranks.joining.parts import Floats
 from builder.ranks.joining.replicas import Replicas, parts_at, sketches_at
 from builder.ranks.joining.resolution import Sides
@@ -62,9 +62,13 @@ class RoleJoin:
         chosen, own = self.conflicts()
         is_sketched = self._is_sketched()
         cells = {side: self._cells(side, chosen) for side in (0, 1) if self._is_changed(side)}
+        is_unordered = self.owner.by_tensor and variants is None
+        if is_unordered and self.role.key.startswith("input"):
+            values = self.owner.values[0]
+            self.owner.result.unordered |= {values.owner[row[0]] for row in self.role.rows}
         written = []
         for at, row in enumerate(self.role.rows):
-            if self._is_unexplained(at, row, variants):
+            if self._is_unexplained(at, row, variants) or (is_unordered and self._is_whole_number):
                 self.owner.set_aside(row, "values fit no layout")
                 continue
             if at in own:
@@ -78,7 +82,7 @@ class RoleJoin:
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             written.append(row[0])
         if self._chooses_experts():
-            self._note_exchanged(is_sketched)
+            self._note_exchanged(variants, is_sketched)
         self._note(written)
 
     def conflicts(self) -> tuple[dict[tuple[int, int], Choice], set[int]]:
@@ -99,16 +103,23 @@ class RoleJoin:
         dtype = self.owner.values[0].dtype(index) or ""
         return self.owner.moves_tokens and is_choice and is_integer_dtype(dtype)
 
-    def _note_exchanged(self, is_sketched: bool) -> None:
-        """Count the tokens that ties gave to other experts although each kept its number."""
+    def _note_exchanged(self, variants: Variants | None, is_sketched: bool) -> None:
+        """Note the share of tokens that ties gave to other experts although each kept its number.
+
+        Tensors tell which choices differ, sketches how many at most.
+        """
         choices = int(np.prod(self.sides[1].shape, dtype=int))
-        if not is_sketched or self.numbers.sketches is None:
+        if self.owner.by_tensor and variants is not None:
+            rows = range(len(self.role.rows))
+            counted = np.array([self._count_of_unlike(at, variants) for at in rows])
+        elif is_sketched and self.numbers.sketches is not None:
+            tables, axes = self.numbers.sketches, [side.axes for side in self.sides]
+            ours, theirs = (join_sketches(t, a) for t, a in zip(tables, axes, strict=True))
+            counted = np.square(ours - theirs).mean(axis=-1)
+        else:
             self._note_unseen(choices)
             return
-        tables, axes = self.numbers.sketches, [side.axes for side in self.sides]
-        ours, theirs = (join_sketches(t, a) for t, a in zip(tables, axes, strict=True))
-        squares = np.square(ours - theirs).mean(axis=-1)
-        share = exchanged_share(squares, choices, self.numbers.rounding)
+        share = exchanged_share(counted, choices, self.numbers.rounding)
         self.owner.result.moved_share = max(self.owner.result.moved_share, share)
 
     def _note_unseen(self, choices: int) -> None:
@@ -147,7 +158,9 @@ class RoleJoin:
         # A sum whose parts cancel may round further, but then nothing says that it is that sum.
         if self.role.fit.error[at] > same(self.numbers.rounding[at]):
             return True
-        return variants is not None and self.owner.by_tensor and not self._fits(at, variants)
+        if variants is None or not self.owner.by_tensor:
+            return False
+        return bool(self._distance(at, variants) > same(self.numbers.rounding[at]))
 
     def _is_fused_loss(self) -> bool:
         """Whether one side alone has the gradient of a loss over classes that are cut.
@@ -303,7 +316,18 @@ class RoleJoin:
         if best is not None:
             return best[2]
         is_cut = any(axis.kind == "S" for side in self.sides for axis in side.axes)
-        return None if rows and is_cut else self._plain()
+        return None if rows and is_cut and not self._are_labels() else self._plain()
+
+    def _are_labels(self) -> bool:
+        """Whether these are labels of a loss, which lie as the rows that they are held against.
+
+        Shares of a batch lie behind each other: labels that fit no such order are other labels.
+        """
+        call = self.role.name.rpartition("/")[2].split(".")
+        is_read = self.role.key.startswith("input.") and len(call) > 1
+        cut = {axis.axis for side in self.sides for axis in side.axes if axis.kind == "S"}
+        of_loss = is_read and has(call[1], "loss") and self._is_whole_number
+        return of_loss and cut <= {"dp", "micro"}
 
     def _plain(self) -> Variants:
         ours, theirs = ((Variant(),) * len(side.axes) for side in self.sides)
@@ -341,22 +365,65 @@ class RoleJoin:
         return list(dict.fromkeys(product(*listed)))
 
     def _fits(self, at: int, variants: Variants) -> bool:
-        row = self.role.rows[at]
-        factors = (self.factor, 1.0)
+        limit = float(nearer(self.role.fit.rounding[at]))
+        return self._distance(at, variants) <= limit and self._are_copies(at)
+
+    def _distance(self, at: int, variants: Variants) -> float:
+        """How far apart the two sides of an instance are by their elements, relative to its size.
+
+        0 for an empty tensor, which has no file; infinity where parts make no such whole.
+        """
+        try:
+            wholes = self._wholes(at, variants)
+        except (TensorFileError, ValueError):
+            return float("inf")
+        if wholes is None:
+            return 0.0
+        ours, theirs = wholes
+        if ours.size != theirs.size:
+            return float("inf")
+        distance = float(np.linalg.norm(ours.ravel() - theirs.ravel()))
+        size = float(np.linalg.norm(theirs))
+        return distance / size if size else float("inf") if distance else 0.0
+
+    def _count_of_unlike(self, at: int, variants: Variants) -> float:
+        """How many elements of an instance differ; infinitely many where they do not pair."""
+        try:
+            wholes = self._wholes(at, variants)
+        except (TensorFileError, ValueError):
+            return float("inf")
+        if wholes is None:
+            return 0.0
+        ours, theirs = wholes
+        is_pair = ours.size == theirs.size
+        return float(np.count_nonzero(ours.ravel() != theirs.ravel())) if is_pair else float("inf")
+
+    def _wholes(self, at: int, variants: Variants) -> tuple[Floats, Floats] | None:
+        """An instance as it is compared, on both sides; None for an empty tensor.
+
+        Raises TensorFileError or ValueError where parts cannot be read, or make no such whole.
+        """
+        row, factors = self.role.rows[at], (self.factor, 1.0)
         arrays = []
         for side in (0, 1):
             run, candidate = self.owner.runs[side], self.sides[side]
             tensor = joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
-                return True  # an empty tensor has no file
-            tensor = self._as_compared(side, tensor)
-            try:
-                arrays.append(read_joined(tensor).astype(np.float64))
-            except (TensorFileError, ValueError):
-                return False
-        ours, theirs = arrays
-        if ours.size != theirs.size:
-            return False
-        distance = float(np.linalg.norm(ours.ravel() - theirs.ravel()))
-        limit = float(nearer(self.role.fit.rounding[at]))
-        return distance <= limit * float(np.linalg.norm(theirs))
+                return None
+            whole = read_joined(self._as_compared(side, tensor))
+            arrays.append(whole.astype(np.float64))
+        return arrays[0], arrays[1]
+
+    @property
+    def _is_whole_number(self) -> bool:
+        """Whether extremes alone are recorded, which tell nothing without an order."""
+        return is_integer_dtype(self.owner.values[0].dtype(self.role.rows[0][0]) or "")
+
+    def _are_copies(self, at: int) -> bool:
+        """Whether what is read as copies of whole numbers is the same in all of its elements.
+
+        Of whole numbers extremes alone are recorded, and those of any order are the same.
+        """
+        if not self._is_whole_number:
+            return True
+        return all(map(repeats_itself, self.owner.runs, self.role.rows[at], self.sides))

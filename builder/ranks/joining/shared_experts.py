@@ -80,13 +80,14 @@ def moved_share(tokens: dict[str, Extents]) -> float:
     return max(shares, default=0.0)
 
 
-def exchanged_share(squares: Floats, choices: int, roundings: Floats) -> float:
-    """The largest share of a layer's choices of experts that ties explain, by squared distances.
+def exchanged_share(counted: Floats, choices: int, roundings: Floats) -> float:
+    """The largest share of a layer's choices of experts that ties explain, by those that differ.
 
-    Experts that exchange tokens keep their numbers of them. Where choices differ, they do so by 1
-    at least: no more of two lists' `choices` differ than their squared distance [instances].
+    Experts that exchange tokens keep their numbers of them. `counted` [instances] is the squared
+    distance of two lists of `choices` where they were not read: where choices differ, they do so by
+    1 at least, and no more of them do.
     """
-    differing = np.ceil(squares)
+    differing = np.ceil(counted)
     most = [_most_ties(choices, rounding) for rounding in roundings.tolist()]
     return float(np.where(differing <= most, differing, 0.0).max(initial=0.0)) / max(choices, 1)
 

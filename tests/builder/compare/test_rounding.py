@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from builder.compare.comparison import compare
@@ -15,7 +16,7 @@ from builder.compare.told_apart import told_by
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree
-from tests.builder.dumps import Json, backward, forward, tensor, write_dump
+from tests.builder.dumps import Json, backward, forward, saved_tensor, tensor, write_dump
 
 A = "Torch.mul.0.forward"
 MODULE = "Module.key.Linear.backward.0"
@@ -151,6 +152,39 @@ def test_gradients_are_apart_by_the_tokens_that_ties_moved(
         assert found.nodes.outputs[at[call]] > 0.5  # what was put out before is not excused
     elsewhere = compare(matching, Tolerance(), moved=MovedTokens(unseen={"another": share}))
     assert elsewhere.nodes.outputs[at[back]] > 0
+
+
+@pytest.mark.parametrize(("apart", "agrees"), [(0.1, True), (0.5, False)])
+def test_answers_of_experts_are_apart_by_moved_tokens_where_their_order_is_unknown(
+    tmp_path: Path, apart: float, agrees: bool
+) -> None:
+    def entry(side: str, norm: float) -> Tree:
+        data = {A: forward([tensor(1.0)], [tensor(norm)])}
+        return build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data))))
+
+    matching = match_trees(entry("p", 1.0 + apart), entry("b", 1.0))
+    for unordered, is_excused in ((frozenset([A]), agrees), (frozenset[str](), False)):
+        moved = MovedTokens(0.01, unordered=unordered)
+        found = compare(matching, Tolerance(), moved=moved)
+        assert (float(found.nodes.outputs[0]) == 0.0) is is_excused
+
+
+def test_elements_tell_the_size_of_a_sum_of_which_nothing_else_does(tmp_path: Path) -> None:
+    back = "Torch.mul.0.backward"
+
+    def entry(side: str, values: list[float]) -> Tree:
+        folder = tmp_path / side
+        folder.mkdir()
+        made = saved_tensor(np.array(values, dtype=np.float32), folder, "made")
+        made |= dict.fromkeys(("Max", "Min", "Mean", "Norm"))
+        data = {back: backward([tensor(1.0)], [made])}
+        construct = dict.fromkeys(data)
+        return build_tree(read_dump(write_dump(folder, data, construct, task="tensor")))
+
+    matching = match_trees(entry("p", [1.0, 2.2]), entry("b", [1.0, 2.0]))
+    assert compare(matching, Tolerance()).nodes.outputs[0] > 0.5
+    moved = compare(matching, Tolerance(), moved=MovedTokens(0.01))
+    assert moved.nodes.outputs[0] == 0.0
 
 
 @pytest.mark.parametrize(("read", "by"), [(0.02, "inputs"), (0.01, "rounding")])

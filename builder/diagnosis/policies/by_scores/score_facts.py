@@ -12,6 +12,7 @@ from builder.compare.statistics import Bools, Statistics
 from builder.diagnosis.choices import Choices
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
+from builder.diagnosis.policies.by_scores.unlike_parameters import unlike_parameters
 from builder.match.tree import TreeNode
 from msprobe_core.format import LARGEST
 
@@ -39,6 +40,8 @@ class ScoreFacts:
         changed = set(nodes[list(comparison.differs)].tolist())
         self._noteworthy = facts.diverging | self._forgiving | changed | self._changing_integers
         self._noteworthy |= choices.making_integers
+        self._unlike: list[bool] = (unlike := unlike_parameters(comparison)).tolist()
+        self._noteworthy |= set(nodes[unlike].tolist())
 
     @cached_property
     def _hidden(self) -> list[bool]:
@@ -48,6 +51,11 @@ class ScoreFacts:
     def is_noteworthy(self, node: TreeNode) -> bool:
         """Whether anything about a matched node is not as in its partner."""
         return node.exec_order in self._noteworthy
+
+    def parameters_apart(self, node: TreeNode) -> list[int]:
+        """The rows of parameters that diverge, or are apart where nothing has rounded them yet."""
+        divergent = self._facts.divergent(node).parameters
+        return divergent or [row for row in self._paired.rows(node) if self._unlike[row]]
 
     def strain(self, node: TreeNode) -> float:
         """How near a node's values are to their tolerance: the largest error over tolerance."""

@@ -114,8 +114,9 @@ class ByScores:
             self._changes.add("precision", node)
         if rows.outputs and self._makes_nonfinite(case):
             return Verdict(node, nonfinite_at(facts, node))
-        if rows.parameters and node not in self._known.source:
-            reason = ParameterDiffers(*facts.worst_score(rows.parameters))
+        parameters = self._scored.parameters_apart(node)
+        if parameters and node not in self._known.source:
+            reason = ParameterDiffers(*facts.worst_score(parameters))
             return self._of(node, Named("parameter_differs", node, reason))
         if rows.inputs:
             return self._of_inputs(case)
@@ -132,8 +133,9 @@ class ByScores:
         """A verdict with its cause; what differs before a call may be left by an earlier step."""
         begins_before = ("parameter_differs", "input_differs")
         if isinstance(cause, Named) and cause.kind in begins_before and cause.reader is None:
-            rows = self._facts.divergent(cause.node)
-            keys = self._known.keys_of(rows.parameters or rows.inputs, but=self._known.tolerated)
+            rows = self._scored.parameters_apart(cause.node)
+            rows = rows or self._facts.divergent(cause.node).inputs
+            keys = self._known.keys_of(rows, but=self._known.tolerated)
             cause = replace(cause, inherits=keys)
         return Verdict(node, cause)
 
