@@ -181,8 +181,9 @@ def are_unlike_calls(matching: Matching) -> bool:
     """Whether calls that share their names are those of two programs of one model.
 
     It is asked where calls alone are recorded, which share names in any two programs. Most weights
-    that are found by value then stand in calls that are no partners; or most calls that are
-    partners are made in other functions. Copies of one script are other files, but make the same
+    that are found by value then stand in calls that are no partners, and half of all are found,
+    which behind an update of other gradients they are not; or most calls that are partners are
+    made in other functions. Copies of one script are other files, but make the same
     calls of the same sizes, each with its own weight.
     """
     trees = (matching.problem, matching.benchmark)
@@ -236,7 +237,10 @@ def _functions(tree: Tree) -> list[tuple[str, str] | None]:
 
 
 def _share_of_weights_elsewhere(matching: Matching) -> float:
-    """Which share of the weights that are found by value stand in calls that are no partners."""
+    """Which share of the weights that are found by value stand in calls that are no partners.
+
+    None does where too few are found to tell one model: the few may be alike by chance.
+    """
     trees = (matching.problem, matching.benchmark)
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs)
@@ -250,7 +254,8 @@ def _share_of_weights_elsewhere(matching: Matching) -> float:
         for pair in pairs
         if any(partners.get(p.module) != b.module for p in pair.problem for b in pair.benchmark)
     ]
-    return len(elsewhere) / max(1, len(pairs))
+    is_telling = _tell_one_model(pairs, ours, theirs)
+    return len(elsewhere) / len(pairs) if is_telling else 0.0
 
 
 def _count(pairs: Sequence[WeightPair], side: int) -> int:

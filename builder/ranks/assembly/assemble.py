@@ -249,7 +249,8 @@ def _add_optimizer(
         values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
         values.setdefault(key, []).append(Part(at, rank, len(run.records)))
         run.records.append(record)
-    if nodes and run.dump.parents:
+    has_tree = bool(run.dump.parents)  # a dump of calls alone says of none where it stands
+    if nodes and has_tree:
         run.dump.parents.setdefault(OPTIMIZER, None)
         run.dump.micro_steps[OPTIMIZER] = max(run.dump.micro_steps.values(), default=0)
     for name, values in nodes.items():
@@ -257,6 +258,7 @@ def _add_optimizer(
         for key, parts in values.items():
             _add_value(run, key, parts)
         run.dump.ranges[name] = (start, len(run.parts))
-        run.dump.parents[name] = OPTIMIZER
-        run.dump.micro_steps[name] = run.dump.micro_steps[OPTIMIZER]
+        if has_tree:
+            run.dump.parents[name] = OPTIMIZER
+            run.dump.micro_steps[name] = run.dump.micro_steps[OPTIMIZER]
         run.origin[name] = {part.rank: name for part in values[next(iter(values))]}

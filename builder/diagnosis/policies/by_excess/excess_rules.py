@@ -478,7 +478,7 @@ def _writer_by_index(case: Case, row: int) -> TreeNode | None:
     shape: it puts out nothing, so nothing tells what else it has written to.
     """
     comparison, paired = case.facts.comparison, case.facts.paired
-    reader = comparison.matching.problem.in_order[comparison.pairs.node[row]]
+    reader = comparison.matching.problem.in_order[int(comparison.pairs.node[row])]
     for node in reversed(reader.parent.children if reader.parent is not None else []):
         if node.exec_order < reader.exec_order and node.call == "__setitem__":
             written = paired.rows(node)
