@@ -19,6 +19,7 @@ from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
+from builder.match.updated_parameters import OPTIMIZER
 from builder.operators.table import has
 from builder.reasons import ArgumentDiffers, AttributeDiffers
 
@@ -115,7 +116,9 @@ class Healing:
         """Whether a finding is about a way to compute something, and leaves nothing behind."""
         if finding.kind == "parameter_differs":
             return self._own.depends_on_none(finding.node)
-        if finding.kind not in _WAYS or finding.inherits or self._runs_behind(finding.node):
+        if finding.kind not in _WAYS or finding.inherits:
+            return False
+        if self._runs_behind(finding.node) and not self._is_updated_alike(finding):
             return False
         if any(isinstance(r, AttributeDiffers) for r in finding.reasons):
             return False  # a gradient that one run alone wants leaves no value that could differ
@@ -127,6 +130,25 @@ class Healing:
     def _runs_behind(self, node: TreeNode) -> bool:
         """Whether a node runs behind all of the backward pass: functions may have one of calls."""
         return node.phase == "after" and node.exec_order > self._last_gradient
+
+    def _is_updated_alike(self, finding: Finding) -> bool:
+        """Whether a finding comes before optimizers that read and put out the same in both runs.
+
+        So it is where gradients are averaged one by one, or all of them in one flat tensor. The
+        updated weights alone would prove nothing: beside them a small step is rounding.
+        """
+        matching = self._facts.comparison.matching
+        sides = [
+            [node for node in tree.in_order if node.kind == "api" and _is_of_optimizer(node)]
+            for tree in (matching.problem, matching.benchmark)
+        ]
+        own = sides[finding.side == "benchmark"]
+        if not all(sides) or finding.node.exec_order > own[0].exec_order:
+            return False
+        if any(are_of_one_run(node, self._partner) for side in sides for node in side):
+            return False
+        rows = [row for node in sides[0] for row in self._facts.paired.rows(node)]
+        return bool(rows) and all(map(self._agrees, rows))
 
     def _leaves_something(self, node: TreeNode) -> bool:
         """Whether a node puts out otherwise what no recorded call reads: a state for the next step.
@@ -164,6 +186,10 @@ class Healing:
 
     def _made(self, rows: Iterable[int]) -> list[int]:
         return [row for row in rows if self._facts.comparison.is_output[row]]
+
+
+def _is_of_optimizer(node: TreeNode) -> bool:
+    return (node.top or node).name == OPTIMIZER
 
 
 def _is_one_number(one: Record, other: Record) -> bool:

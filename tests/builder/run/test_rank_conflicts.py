@@ -52,9 +52,9 @@ def _train(folder: Path, fault: str, rank: int) -> None:
     debugger.close()
 
 
-def _recorded(folder: Path, fault: str = "") -> Path:
+def _recorded(folder: Path, fault: str = "", level: str = "mix") -> Path:
     folder.mkdir()
-    config = {"task": "statistics", "level": "mix", "dump_path": str(folder / "dump")}
+    config = {"task": "statistics", "level": level, "dump_path": str(folder / "dump")}
     config |= {"rank": [], "step": [], "statistics": {}}
     (folder / "config.json").write_text(json.dumps(config))
     run_ranks(partial(_train, folder, fault), 2, folder, "replicas")
@@ -77,6 +77,13 @@ def test_gradients_of_replicas_that_nobody_adds_up_are_named(sound: Path, tmp_pa
     assert first.axis == "dp"
     assert first.reasons[0].startswith("input.gradient should be the same on all dp ranks")
     assert first.reasons[0].endswith("the ranks of the benchmark run agree there")
+
+
+def test_what_ranks_say_is_asked_of_calls_alone_too(tmp_path: Path) -> None:
+    ours, theirs = (_recorded(tmp_path / name, name, "L1") for name in ("no_sync", "sound"))
+    first = _found(ours, theirs, tmp_path / "out")[0]
+    assert first.node == "Tensor.lerp_.0.forward"
+    assert first.reasons[0].startswith("input.1 differs")
 
 
 def test_one_gradient_is_named_by_its_parameter(sound: Path, tmp_path: Path) -> None:

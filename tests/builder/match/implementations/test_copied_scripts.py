@@ -21,21 +21,29 @@ class Towers(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.left, self.right = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+        self.norms = torch.nn.Sequential(*(torch.nn.LayerNorm(16) for _ in range(6)))
 
     def forward(self, x, y):
-        x, y = F.normalize(self.left(x), dim=1), F.normalize(torch.tanh(self.right(y)), dim=DIM)
+        x, y = F.normalize(self.norms(self.left(x)), dim=1), F.normalize(torch.tanh(self.right(y)), dim=DIM)
         return F.cross_entropy(x @ y.T / 0.1, torch.arange(len(x)))
 
 
 model = Towers()
-with PrecisionDebugger(dump_path=PATH, level="L1", task="statistics").recording(model):
-    model(torch.randn(16, 16), torch.randn(16, 16)).backward()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+debugger = PrecisionDebugger(dump_path=PATH, level="L1", task="statistics")
+for _ in range(STEPS):
+    with debugger.recording(model):
+        model(torch.randn(16, 16), torch.randn(16, 16)).backward()
+        optimizer.step()
+debugger.close()
 """
 
 
-def recorded(folder: Path, name: str, dim: int) -> Path:
+def recorded(folder: Path, name: str, dim: int, steps: int = 1) -> Path:
     script, dump = folder / f"{name}.py", folder / f"dump-{name}"
-    script.write_text(f"PATH, DIM = {str(dump)!r}, {dim}\n{SCRIPT}", encoding="utf-8")
+    script.write_text(
+        f"PATH, DIM, STEPS = {str(dump)!r}, {dim}, {steps}\n{SCRIPT}", encoding="utf-8"
+    )
     runpy.run_path(str(script))
     return dump
 
@@ -47,3 +55,11 @@ def test_a_copy_with_another_argument_is_compared_call_by_call(tmp_path: Path) -
     (found,) = result.findings
     assert found.name == "Functional.normalize.1.forward"
     assert found.kind == "argument_differs"
+
+
+def test_weights_that_were_updated_otherwise_make_no_second_program(tmp_path: Path) -> None:
+    """Adam's first step moves each element of a norm by one amount: norms are alike by chance."""
+    ours = recorded(tmp_path, "problem", 0, steps=3)
+    theirs = recorded(tmp_path, "benchmark", 1, steps=3)
+    result = builder.build(ours, theirs, tmp_path / "o")
+    assert [outcome.unlike_programs for outcome in result.outcomes] == [None] * 3
