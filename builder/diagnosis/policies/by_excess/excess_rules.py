@@ -489,9 +489,9 @@ def _writer_by_index(case: Case, row: int) -> TreeNode | None:
 
 def _fused_inputs(case: Case, node: TreeNode) -> list[int]:
     """The rows of what a node reads that the problem has no numbers of, as they were fused."""
-    comparison = case.facts.comparison
-    of_node = (r for r in comparison.blank.fused if comparison.pairs.node[r] == node.exec_order)
-    return [row for row in of_node if not comparison.is_output[row]]
+    paired = case.facts.paired
+    read = (row for row in paired.rows(node) if not paired.is_output[row])
+    return [row for row in read if paired.ours[row].fused or paired.theirs[row].fused]
 
 
 def _batch_of(case: Case) -> Finding | None:
