@@ -191,7 +191,10 @@ class Blame:
 
     def _may_follow(self, finding: Finding) -> bool:
         """Whether a finding reads, or is, a gradient that sums what one run alone handed back."""
-        if self._changes.gone_back.adds_to(finding.node):
+        gone_back, wanted = self._changes.gone_back, self._changes.wanted_by_one_run
+        if gone_back.adds_to(finding.node):
+            return True
+        if wanted is not None and gone_back.lies_before(finding.node, wanted.order):
             return True
         alone = finding.node not in self._matching.partner
         unexplained = isinstance(finding.reasons[0], InputDiffers | UnrecordedDiffers)

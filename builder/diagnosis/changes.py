@@ -227,9 +227,14 @@ class Changes:
         both = (n.exec_order for n in ours if n.phase == "backward" and n in partner)
         return max(both, default=-1)
 
+    @property
+    def wanted_by_one_run(self) -> Change | None:
+        """The first value of which one run alone wants a gradient."""
+        return next((c for c in self._live() if c.kind == "gradient"), None)
+
     def of_gradient(self) -> Change | None:
         """The first value of which one run alone wants a gradient, or the call that cut it off."""
-        first = next((c for c in self._live() if c.kind == "gradient"), None)
+        first = self.wanted_by_one_run
         if first is None:
             return None
         first.named = True

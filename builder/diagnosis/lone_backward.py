@@ -7,10 +7,14 @@ from collections import Counter
 from builder.match.nodes import Matching
 from builder.match.tree import Tree, TreeNode
 from builder.operators.table import has
+from msprobe_core.format import of_any_pass
 
 
 class LoneBackward:
     """The backward calls of one run alone, the problem's first.
+
+    A loss that is made of gradients goes back through calls again, each pass with a number of its
+    own.
 
     None where both go back equally often through calls of that name: what activation checkpointing
     computes anew has another number. No conversions: one to the format that a value has already
@@ -18,26 +22,45 @@ class LoneBackward:
     """
 
     def __init__(self, matching: Matching) -> None:
-        went = [_backward_calls(tree) for tree in (matching.problem, matching.benchmark)]
+        trees = (matching.problem, matching.benchmark)
+        went = [_backward_calls(tree) for tree in trees]
         counts = [Counter(map(_owner, nodes)) for nodes in went]
         self.calls = [
             node
-            for node in (*went[0], *went[1])
-            if node not in matching.partner and node.forward in matching.partner
+            for tree, nodes in zip(trees, went, strict=True)
+            for node in nodes
+            if node not in matching.partner and _forward_of(node, tree) in matching.partner
             if counts[0][_owner(node)] != counts[1][_owner(node)]
             if not has(node.call, "converts")
         ]
         self._owners = {_owner(call) for call in self.calls}
+        self._first = {_owner(node): node for node in reversed(trees[0].in_order)}
 
     def adds_to(self, node: TreeNode) -> bool:
         """Whether a node holds gradients of parameters, a part of which comes of these calls."""
         return node.holds_gradients and _owner(node) in self._owners
+
+    def lies_before(self, node: TreeNode, order: int) -> bool:
+        """Whether a node holds gradients of a module that ran before a place of the problem.
+
+        What one run alone hands back there reaches them by passes that both runs make.
+        """
+        first = self._first.get(_owner(node))
+        is_before = first is not None and first.exec_order < order
+        return bool(self.calls) and node.holds_gradients and is_before
 
 
 def _backward_calls(tree: Tree) -> list[TreeNode]:
     return [n for n in tree.in_order if n.direction == "backward" and not n.holds_gradients]
 
 
+def _forward_of(node: TreeNode, tree: Tree) -> TreeNode | None:
+    """The call that a backward call goes back through, in whichever pass."""
+    if node.forward is not None or node.entry is None:
+        return node.forward
+    return tree.by_name.get(of_any_pass(node.entry.twin("forward")))
+
+
 def _owner(node: TreeNode) -> str:
     """What all entries of a module, or of calls of one name, have in common."""
-    return node.entry.owner if node.entry is not None else node.name
+    return of_any_pass(node.entry.owner if node.entry is not None else node.name)

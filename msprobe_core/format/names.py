@@ -5,6 +5,7 @@ A name is read from its right end, so attributes called `input` or `forward` can
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -106,6 +107,14 @@ def nth_pass(backward: str, number: int) -> str:
         return backward
     head, middle, tail = backward.rsplit(".", 2)
     return f"{head}@{number}.{middle}.{tail}"
+
+
+def of_any_pass(name: str) -> str:
+    """A name of `nth_pass`, or the owner of such an entry, without the number of the pass."""
+    return _PASS.sub("", name)
+
+
+_PASS = re.compile(r"@\d+(?=\.|$)")
 
 
 def _parse_module(name: str, head: str, middle: str, tail: str) -> EntryName | None:

@@ -127,3 +127,32 @@ def test_a_conversion_to_the_format_of_a_value_is_gone_back_through_by_one_run_a
     sides = run(tmp_path / "problem", torch.bfloat16), run(tmp_path / "benchmark", torch.float32)
     found = builder.build(*sides, tmp_path / "o").findings
     assert not any("backward" in finding.name for finding in found)
+
+
+class _Physics(nn.Module):
+    """Its loss is made of its own derivative, through which it goes back once more."""
+
+    def __init__(self, advected: Change) -> None:
+        super().__init__()
+        self.first, self.second, self.out = nn.Linear(1, 16), nn.Linear(16, 16), nn.Linear(16, 1)
+        self.advected = advected
+
+    def forward(self, x: Tensor) -> Tensor:
+        u = self.out(torch.tanh(self.second(torch.tanh(self.first(x)))))
+        (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+        return (self.advected(u) * slope - 0.1 * slope.square()).square().mean()
+
+
+@pytest.mark.parametrize("change", [same, cut_off])
+def test_a_cut_before_a_derivative_is_named_and_not_the_layers_behind(
+    tmp_path: Path, change: Change
+) -> None:
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    for path, advected in zip(sides, (change, same), strict=True):
+        torch.manual_seed(0)
+        model, x = _Physics(advected), torch.rand(20, 1).requires_grad_()
+        with PrecisionDebugger(level="mix", dump_path=str(path)).recording(model):
+            model(x).backward()
+    found = builder.build(*sides, tmp_path / "o").findings
+    expected = [] if change is same else ["Tensor.detach.0.forward", "Tensor.__mul__.0.forward"]
+    assert [one.name in expected for one in found] == [True] * min(1, len(expected))

@@ -24,7 +24,8 @@ class Towers(torch.nn.Module):
         self.norms = torch.nn.Sequential(*(torch.nn.LayerNorm(16) for _ in range(6)))
 
     def forward(self, x, y):
-        x, y = F.normalize(self.norms(self.left(x)), dim=1), F.normalize(torch.tanh(self.right(y)), dim=DIM)
+        x = F.normalize(self.norms(self.left(x)), dim=1)
+        y = F.normalize(torch.tanh(self.right(y)), dim=DIM)
         return F.cross_entropy(x @ y.T / 0.1, torch.arange(len(x)))
 
 
