@@ -30,8 +30,10 @@ class SingleNumbers:
         """Whether all that is made of what a node puts out are single numbers, and the last agree.
 
         `near` is how far apart rounding takes them, relative. A number that nothing recorded reads
-        is a last one.
+        is a last one; where it is the node's own, it was compared, and nothing makes up for it.
         """
+        if not self._readers.get(node.exec_order):
+            return False
         waiting, seen, last = [node], {node}, list[float]()
         while waiting:
             maker = waiting.pop()
