@@ -11,30 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.fx import Graph, Node
 
 from evaluation.compile_faults.masked import Masked
-from tests.msprobe_core.torch.graph.models import Language, batch
+from tests.msprobe_core.torch.graph.models import Language
 
 aten = torch.ops.aten
-Family = Literal[
-    "decomposition",
-    "lowering",
-    "before gradients",
-    "joint graph",
-    "fusion",
-    "pattern",
-    "cast",
-    "mask",
-    "layout",
-    "reduction",
-    "constant",
-    "alias",
-    "chance",
-    "backward",
-    "shape",
-]
+Family = Literal["decomposition", "fusion", "lowering", "cast", "mask"]
 Seeded = Callable[[], AbstractContextManager[None]]
 
 
@@ -47,8 +31,7 @@ class Fault:
     seeded: Seeded
     module: str
     calls: tuple[str, ...]
-    model: Callable[[], nn.Module] = Language
-    given: Callable[[], Tensor] = batch
+    model: Callable[[], Language] = Language
 
 
 @contextmanager
