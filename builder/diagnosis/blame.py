@@ -18,7 +18,7 @@ from builder.diagnosis.change_kinds import Sighting
 from builder.diagnosis.changes import Changes
 from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding
+from builder.diagnosis.finding import Change, Finding
 from builder.diagnosis.nonfinite import (
     say_first_nonfinite,
     unmatched_nonfinite,
@@ -179,7 +179,8 @@ class Blame:
         """
         known = self._known
         named = [*known.findings]
-        follow = all(map(self._may_follow, named))
+        wanted = self._changes.wanted_by_one_run
+        follow = all(self._may_follow(finding, wanted) for finding in named)
         gone = self._changes.lost_gradients(None if follow else self._is_leaf)
         if gone is None and follow and named:
             gone = self._changes.lone_backward()
@@ -189,9 +190,12 @@ class Blame:
             known.take_back(finding)
         self._opened(gone)
 
-    def _may_follow(self, finding: Finding) -> bool:
-        """Whether a finding reads, or is, a gradient that sums what one run alone handed back."""
-        gone_back, wanted = self._changes.gone_back, self._changes.wanted_by_one_run
+    def _may_follow(self, finding: Finding, wanted: Change | None) -> bool:
+        """Whether a finding reads, or is, a gradient that sums what one run alone handed back.
+
+        `wanted` is the first value of which one run alone wants a gradient.
+        """
+        gone_back = self._changes.gone_back
         if gone_back.adds_to(finding.node):
             return True
         if wanted is not None and gone_back.lies_before(finding.node, wanted.order):

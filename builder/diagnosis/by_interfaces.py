@@ -20,9 +20,8 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.first_tokens import shows_at_few_tokens
 from builder.diagnosis.left_values import leaves_at
-from builder.diagnosis.module_edges import ModuleEdges, above, outputs_of
-from builder.diagnosis.single_numbers import SingleNumbers
-from builder.match.tree import Tree, TreeNode, subtree
+from builder.diagnosis.module_edges import ModuleEdges, above
+from builder.match.tree import Tree, TreeNode, outputs_of, subtree
 from builder.operators.table import has
 from builder.reasons import (
     InputDiffers,
@@ -47,8 +46,7 @@ def walk_by_interfaces(
     margins: Sequence[ChoiceMargin] = (),
 ) -> Walked:
     """The modules where a difference begins, in order; the rest of what diverges carries it."""
-    flow, theirs = flows or flows_of(comparison)
-    edges = ModuleEdges(Facts(comparison, threshold), flow, SingleNumbers(flow, theirs))
+    edges = ModuleEdges(Facts(comparison, threshold), *(flows or flows_of(comparison)))
     walk = _Walk(edges, margins)
     findings = walk.nearer(list(walk.findings()))
     named = {finding.node for finding in findings}
@@ -110,7 +108,8 @@ class _Walk:
         is_coarse = isinstance(first.reasons[0], Introduced) and first.node.kind == "module"
         if not is_coarse and not isinstance(first.reasons[0], IntroducedInside | InputDiffers):
             return findings
-        left = leaves_at(self.edges.met, self.edges.flow, set(self.edges.apart))
+        edges = self.edges
+        left = leaves_at(edges.met, self._matching.problem, edges.handed_on, set(edges.apart))
         if left is None or left[0].exec_order > first.node.exec_order:
             return findings
         is_half = is_half_format(self._matching.problem.dump.values.records[left[1]].dtype or "")

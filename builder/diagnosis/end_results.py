@@ -149,8 +149,12 @@ class EndResults:
     def numbers(self, nodes: Iterable[TreeNode]) -> list[Record | None]:
         """What nodes put out that nobody reads; None for what is more than one number."""
         records = self.tree.dump.values.records
-        made = (i for node in nodes for i in range(*node.values) if self.is_unread(i))
+        made = self.unread(nodes)
         return [records[i] if records[i].shape in ([], (), [1], (1,)) else None for i in made]
+
+    def unread(self, nodes: Iterable[TreeNode]) -> Iterator[int]:
+        """The values that nodes put out and no recorded call reads."""
+        return (i for node in nodes for i in range(*node.values) if self.is_unread(i))
 
     def has_unread(self, node: TreeNode) -> bool:
         """Whether a node puts out a value that no recorded call reads."""

@@ -8,6 +8,7 @@ back through its outermost modules, and the gradients of parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from builder.diagnosis.changes import are_of_one_run, scope_of
 from builder.diagnosis.end_results import EndResults, are_one_number
@@ -137,18 +138,29 @@ class Healing:
         So it is where gradients are averaged one by one, or all of them in one flat tensor. The
         updated weights alone would prove nothing: beside them a small step is rounding.
         """
-        matching = self._facts.comparison.matching
-        sides = [
-            [node for node in tree.in_order if node.kind == "api" and _is_of_optimizer(node)]
-            for tree in (matching.problem, matching.benchmark)
-        ]
-        own = sides[finding.side == "benchmark"]
-        if not all(sides) or finding.node.exec_order > own[0].exec_order:
+        own = self._optimizers[finding.side == "benchmark"]
+        if not own or finding.node.exec_order > own[0].exec_order:
             return False
+        return self._optimizers_agree
+
+    @cached_property
+    def _optimizers_agree(self) -> bool:
+        """Whether each run's optimizers make the other's calls, of values that agree."""
+        sides = self._optimizers
         if any(are_of_one_run(node, self._partner) for side in sides for node in side):
             return False
         rows = [row for node in sides[0] for row in self._facts.paired.rows(node)]
         return bool(rows) and all(map(self._agrees, rows))
+
+    @cached_property
+    def _optimizers(self) -> tuple[list[TreeNode], list[TreeNode]]:
+        """The calls of the optimizers of either run, in their order."""
+        matching = self._facts.comparison.matching
+        ours, theirs = (
+            [node for node in tree.in_order if node.kind == "api" and _is_of_optimizer(node)]
+            for tree in (matching.problem, matching.benchmark)
+        )
+        return ours, theirs
 
     def _leaves_something(self, node: TreeNode) -> bool:
         """Whether a node puts out otherwise what no recorded call reads: a state for the next step.

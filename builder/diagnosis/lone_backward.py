@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 from builder.match.nodes import Matching
 from builder.match.tree import Tree, TreeNode
@@ -22,6 +23,7 @@ class LoneBackward:
     """
 
     def __init__(self, matching: Matching) -> None:
+        self._problem = matching.problem
         trees = (matching.problem, matching.benchmark)
         went = [_backward_calls(tree) for tree in trees]
         counts = [Counter(map(_owner, nodes)) for nodes in went]
@@ -34,7 +36,6 @@ class LoneBackward:
             if not has(node.call, "converts")
         ]
         self._owners = {_owner(call) for call in self.calls}
-        self._first = {_owner(node): node for node in reversed(trees[0].in_order)}
 
     def adds_to(self, node: TreeNode) -> bool:
         """Whether a node holds gradients of parameters, a part of which comes of these calls."""
@@ -45,9 +46,15 @@ class LoneBackward:
 
         What one run alone hands back there reaches them by passes that both runs make.
         """
-        first = self._first.get(_owner(node))
-        is_before = first is not None and first.exec_order < order
-        return bool(self.calls) and node.holds_gradients and is_before
+        if not self.calls or not node.holds_gradients:
+            return False
+        first = self._first_orders.get(_owner(node))
+        return first is not None and first < order
+
+    @cached_property
+    def _first_orders(self) -> dict[str, int]:
+        """By owner the order of its first entry in the problem."""
+        return {_owner(node): node.exec_order for node in reversed(self._problem.in_order)}
 
 
 def _backward_calls(tree: Tree) -> list[TreeNode]:

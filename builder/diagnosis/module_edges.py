@@ -15,8 +15,9 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.single_numbers import SingleNumbers
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
+from builder.flow.recorded_passages import HandedOn, handed_on
 from builder.match.implementations.met_values import MetValues
-from builder.match.tree import Tree, TreeNode
+from builder.match.tree import TreeNode, outputs_of
 from builder.match.value_pairing import SURPLUS
 from msprobe_core.format import is_half_format, machine_epsilon
 
@@ -39,15 +40,16 @@ _FURTHER_ON = 200
 
 
 class ModuleEdges:
-    """The edges of a comparison's matched nodes; `flow` and `numbers` are of the problem run.
+    """The edges of a comparison's matched nodes; `flow` is that of the problem run.
 
     `apart` are the nodes that diverge at an edge, in order.
     """
 
-    def __init__(self, facts: Facts, flow: Flow, numbers: SingleNumbers) -> None:
-        self.facts, self._numbers = facts, numbers
+    def __init__(self, facts: Facts, flow: Flow, theirs: Flow) -> None:
+        self.facts = facts
         self.matching = matching = facts.comparison.matching
         self.flow = flow
+        self._numbers = SingleNumbers(flow.tree, lambda: self.handed_on, theirs)
         self._running: dict[int, tuple[int, float]] = {}
         self._healing: dict[TreeNode, bool] = {}  # asked of a node by each way that passes it
         self.nodes = [
@@ -70,6 +72,11 @@ class ModuleEdges:
         facts, error = self.facts, self.facts.comparison.scores.error
         read, keys = facts.paired.read(node), facts.comparison.keys
         return [r for r in read if not isnan(error[r]) and not keys[r].startswith("parameters.")]
+
+    @cached_property
+    def handed_on(self) -> HandedOn:
+        """Which node hands something to which: asked for where something is apart alone."""
+        return handed_on(self.flow)
 
     # --- what a module was fed --------------------------------------------------------------------
 
@@ -434,12 +441,6 @@ class ModuleEdges:
 def _rounding(dtype: str | None) -> float:
     name = dtype or ""
     return (machine_epsilon(name) or 0.0) * (_HALF if is_half_format(name) else _FULL)
-
-
-def outputs_of(node: TreeNode, tree: Tree) -> Iterator[int]:
-    """The values that a node puts out."""
-    keys = tree.dump.values.keys
-    return (index for index in range(*node.values) if keys[index].startswith("output"))
 
 
 def above(node: TreeNode) -> Iterator[TreeNode]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
@@ -104,7 +105,11 @@ def _with_values(flow: Flow) -> list[bool]:
     return list(has.tolist())
 
 
-def handed_on(flow: Flow) -> dict[tuple[int, int], int]:
+HandedOn: TypeAlias = Mapping[tuple[int, int], int]
+"""By the orders of two nodes the value at which the second reads what the first put out."""
+
+
+def handed_on(flow: Flow) -> HandedOn:
     """Which node hands something to which, and the value that is read.
 
     Also through calls without values where that is told; NOWHERE where the value is not known.

@@ -5,6 +5,7 @@ Siblings stand in the order in which they began; execution order is the order of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -136,6 +137,18 @@ def build_tree(dump: Dump) -> Tree:
         _count_micro_steps(root)
     _mark_after_backward(root)
     return Tree(dump, root, by_name, in_order)
+
+
+def outputs_of(node: TreeNode, tree: Tree) -> Iterator[int]:
+    """The values that a node puts out."""
+    keys = tree.dump.values.keys
+    return (index for index in range(*node.values) if keys[index].startswith("output"))
+
+
+def recorded_outputs(node: TreeNode, tree: Tree) -> list[int]:
+    """Those of which a dtype was recorded, as it is of no call that left no values."""
+    records = tree.dump.values.records
+    return [index for index in outputs_of(node, tree) if records[index].dtype is not None]
 
 
 def subtree(node: TreeNode) -> list[TreeNode]:

@@ -245,12 +245,10 @@ def _runs(families: Iterable[_Family], sizes: Set[int]) -> Iterator[tuple[Parame
 
 def _of_layers(parameters: Sequence[Parameter]) -> Iterator[tuple[Parameter, ...]]:
     """Any weights of one name in several modules of a numbered layer that has few of them."""
-    layers: dict[tuple[str, str], list[Parameter]] = defaultdict(list)
+    layers: dict[tuple[tuple[str, str], str], list[Parameter]] = defaultdict(list)
     for parameter in parameters:
-        segments = parameter.module.split(".")
-        numbers = [at for at, segment in enumerate(segments) if segment.isdigit()]
-        if numbers:
-            layers[".".join(segments[: numbers[-1] + 1]), parameter.name].append(parameter)
+        if (place := _numbered(parameter.module)) is not None:
+            layers[place[0], parameter.name].append(parameter)
     for layer in layers.values():
         for many in range(2, len(layer) + 1 if len(layer) <= _OF_A_LAYER else 0):
             yield from (
@@ -272,9 +270,16 @@ def _families(
     for parameter in parameters:
         above = parameter.module.rpartition(".")[0]
         beside[f"{above}:{parameter.name}"].append(parameter)
-        segments = parameter.path.split(".")
-        numbers = [at for at, segment in enumerate(segments) if segment.isdigit()]
-        if numbers:
-            at = numbers[-1]
-            listed[".".join(segments[:at])][".".join(segments[at + 1 :])].append(parameter)
+        if (place := _numbered(parameter.path)) is not None:
+            (before, _), behind = place
+            listed[before][behind].append(parameter)
     return beside, listed
+
+
+def _numbered(path: str) -> tuple[tuple[str, str], str] | None:
+    """The list and the number in it that a path stands in innermost, and what is behind them."""
+    segments = path.split(".")
+    at = next((n for n in reversed(range(len(segments))) if segments[n].isdigit()), None)
+    if at is None:
+        return None
+    return (".".join(segments[:at]), segments[at]), ".".join(segments[at + 1 :])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -369,9 +369,20 @@ class RoleJoin:
         return self._distance(at, variants) <= limit and self._are_copies(at)
 
     def _distance(self, at: int, variants: Variants) -> float:
-        """How far apart the two sides of an instance are by their elements, relative to its size.
+        """How far apart the two sides of an instance are by their elements, relative to it."""
+        return self._measured(at, variants, _relative_distance)
 
-        0 for an empty tensor, which has no file; infinity where parts make no such whole.
+    def _count_of_unlike(self, at: int, variants: Variants) -> float:
+        """How many elements of an instance differ."""
+        return self._measured(at, variants, _count_of_unlike)
+
+    def _measured(
+        self, at: int, variants: Variants, measure: Callable[[Floats, Floats], float]
+    ) -> float:
+        """A measure over the elements of an instance.
+
+        0 for an empty tensor, which has no file; infinity where parts make no such whole, or one
+        that does not pair.
         """
         try:
             wholes = self._wholes(at, variants)
@@ -382,21 +393,7 @@ class RoleJoin:
         ours, theirs = wholes
         if ours.size != theirs.size:
             return float("inf")
-        distance = float(np.linalg.norm(ours.ravel() - theirs.ravel()))
-        size = float(np.linalg.norm(theirs))
-        return distance / size if size else float("inf") if distance else 0.0
-
-    def _count_of_unlike(self, at: int, variants: Variants) -> float:
-        """How many elements of an instance differ; infinitely many where they do not pair."""
-        try:
-            wholes = self._wholes(at, variants)
-        except (TensorFileError, ValueError):
-            return float("inf")
-        if wholes is None:
-            return 0.0
-        ours, theirs = wholes
-        is_pair = ours.size == theirs.size
-        return float(np.count_nonzero(ours.ravel() != theirs.ravel())) if is_pair else float("inf")
+        return float(measure(ours.ravel(), theirs.ravel()))
 
     def _wholes(self, at: int, variants: Variants) -> tuple[Floats, Floats] | None:
         """An instance as it is compared, on both sides; None for an empty tensor.
@@ -427,3 +424,12 @@ class RoleJoin:
         if not self._is_whole_number:
             return True
         return all(map(repeats_itself, self.owner.runs, self.role.rows[at], self.sides))
+
+
+def _count_of_unlike(ours: Floats, theirs: Floats) -> float:
+    return float(np.count_nonzero(ours != theirs))
+
+
+def _relative_distance(ours: Floats, theirs: Floats) -> float:
+    distance, size = float(np.linalg.norm(ours - theirs)), float(np.linalg.norm(theirs))
+    return distance / size if size else float("inf") if distance else 0.0
