@@ -130,6 +130,16 @@ class Attribution:
         values = self._facts.paired.problem_values(rows)
         return self.prints.keys(self.fingerprints(values).difference(but))
 
+    def left_by(self, finding: Finding) -> frozenset[Hashable]:
+        """What a finding of inherited values leaves for the step behind, by its optimizer.
+
+        Nothing more of it is off than what it explains: an excess beside it is another finding.
+        """
+        if not finding.inherits:
+            return frozenset()
+        updates = [node for node in finding.carriers if node.phase == "after"]
+        return self.keys_of([r for node in updates for r in self._facts.known.outputs(node)])
+
     def _seen_in_elements(self, node: TreeNode) -> list[Reason]:
         """That statistics alone would not have shown a node's difference, in words."""
         rows = self._facts.divergent(node)

@@ -154,6 +154,7 @@ class Blame:
             self._settle(verdict)
         for finding in known.findings:
             finding.propagated_to = len(finding.carriers)
+            finding.leaves = known.left_by(finding)
         findings = sorted(known.findings, key=Finding.sort_key)
         return Walked(
             findings,

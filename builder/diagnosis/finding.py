@@ -32,7 +32,8 @@ class Finding:
 
     A weak one differs without effect on what comes after and explains nothing else. `inherits`
     holds the fingerprints of the differing parameters or inputs, which an earlier step may have
-    left behind. `order` is the place of the node in the problem side's execution order (for a call
+    left behind; of such a finding `leaves` holds those of what its optimizer made of them for the
+    step behind. `order` is the place of the node in the problem side's execution order (for a call
     that only the benchmark makes: the place of the first node it affects). It `heals_by_itself`
     where all that it changes comes to agree again in its step, whatever other findings leave.
     """
@@ -48,6 +49,7 @@ class Finding:
     carriers: list[TreeNode] = field(default_factory=list)
     is_weak: bool = False
     inherits: frozenset[Hashable] = frozenset()
+    leaves: frozenset[Hashable] = frozenset()
     heals_by_itself: bool = False
 
     @property

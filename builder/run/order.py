@@ -295,8 +295,10 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
                     if rewritten is None and is_rewritten(told):
                         rewritten = len(listed)
                     listed.append(told)
-        # A weight that no optimizer touched since is read again as it was.
-        inherited = (f.inherits for f in outcome.findings if _is_rounding(f, let_pass))
+        # A weight that no optimizer touched since is read again as it was; what one made of it is
+        # off by what it was before.
+        rounding = [f for f in outcome.findings if _is_rounding(f, let_pass)]
+        inherited = (prints for f in rounding for prints in (f.inherits, f.leaves))
         previous, let_pass = outcome, outcome.tolerated.union(*inherited)
     return listed
 

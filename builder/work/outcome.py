@@ -57,6 +57,7 @@ class StoredFinding:
     perhaps: int | None = None
     divergent: int | None = None
     inherits: frozenset[Hashable] = frozenset()
+    leaves: frozenset[Hashable] = frozenset()
     line: str | None = None
     kinds: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()

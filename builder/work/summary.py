@@ -385,6 +385,7 @@ def _stored(
         reasons=finding.reasons,
         propagated_to=finding.propagated_to,
         inherits=finding.inherits,
+        leaves=finding.leaves,
         line=source_line(side.tree, finding.node),
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,

@@ -56,6 +56,15 @@ def test_a_weight_that_rounding_moved_is_none_while_no_optimizer_touches_it() ->
     assert [f.step for f in order_findings(alone, [])] == [2]
 
 
+def test_what_an_optimizer_makes_of_such_a_weight_is_none_either() -> None:
+    moved: frozenset[Hashable] = frozenset([(1.5, 0.0, 0.5, 2.5)])
+    later = replace(INHERITED, step=2, inherits=moved)
+    steps = [outcome(0), outcome(1, replace(INHERITED, leaves=moved)), outcome(2, later)]
+    assert order_findings(steps, []) == []
+    else_moved = [outcome(0), outcome(1, INHERITED), outcome(2, later)]
+    assert [f.step for f in order_findings(else_moved, [])] == [2]
+
+
 def test_a_weight_that_nothing_moved_is_one() -> None:
     found = order_findings([outcome(0, tolerated=False), outcome(1, INHERITED)], [])
     assert [(f.step, f.kind) for f in found] == [(1, "parameter_differs")]
