@@ -30,6 +30,7 @@ from builder.work.outcome import PairOutcome, StoredFinding
 
 # What a step inherits from the one before it: its weights, and what was computed from them.
 _INHERITED = ("parameter_differs", "input_differs")
+_OTHER_CALLS = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced)
 
 
 def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[StoredFinding]]:
@@ -239,8 +240,19 @@ def _one_cause(group: Sequence[StoredFinding], seen: _Seen) -> StoredFinding:
     """The first finding of a cause, with all of its places and all that they explain."""
     explained = sum(finding.propagated_to for finding in group)
     heals = all(finding.heals_by_itself for finding in group)
-    places = seen.places(group)
-    return replace(group[0], places=places, propagated_to=explained, heals_by_itself=heals)
+    first = replace(group[0], places=seen.places(group))
+    basis = "guessed" if _showed_nothing_before(first) else first.basis
+    return replace(first, propagated_to=explained, heals_by_itself=heals, basis=basis)
+
+
+def _showed_nothing_before(finding: StoredFinding) -> bool:
+    """Whether the same other calls were made in a step before and all that came of them agreed.
+
+    What they read since, as weights that no call of both reads, was compared nowhere: it may be
+    what is off, as where an optimizer makes whole steps of rounding.
+    """
+    earlier = any(place.step < finding.step for place in finding.places)
+    return earlier and isinstance(finding.reasons[0], _OTHER_CALLS)
 
 
 def _sides(outcomes: Sequence[PairOutcome]) -> int:
@@ -329,11 +341,10 @@ def _update_before(finding: StoredFinding, listed: Sequence[StoredFinding]) -> i
 
     Of a step before, or of the same step and line.
     """
-    calls = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced)
     made = (
         place
         for place, one in enumerate(listed)
-        if isinstance(one.reasons[0], calls) and runs_behind_gradients(one.sort_key)
+        if isinstance(one.reasons[0], _OTHER_CALLS) and runs_behind_gradients(one.sort_key)
         if one.step < finding.step or (one.line is not None and one.line == finding.line)
     )
     return next(made, None)

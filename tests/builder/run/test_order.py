@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from builder.diagnosis.communication import Link
-from builder.reasons import ArgumentDiffers, InputDiffers
+from builder.reasons import ArgumentDiffers, ExtraReplaced, InputDiffers
 from builder.run.order import order_findings
-from builder.work.outcome import PairOutcome, StoredFinding
+from builder.work.outcome import PairOutcome, StoredFinding, StoredSighting
 
 FIRST = StoredFinding(
     step=0,
@@ -145,3 +145,16 @@ def test_a_collective_hands_on_what_a_rank_put_in_that_comes_to_it_later(
     links = [Link(3, 2, 9, "collective", differs)]
     outcomes = [PairOutcome(0, 0, findings=(misled,)), PairOutcome(0, 2, findings=(wrong,))]
     assert [found.rank for found in order_findings(outcomes, [], links)] == ranks
+
+
+@pytest.mark.parametrize(("before", "basis"), [(0, "guessed"), (1, "called")])
+def test_other_calls_that_came_to_the_same_in_a_step_before_are_not_certain(
+    before: int, basis: str
+) -> None:
+    change = ("extra", "Torch.mm")
+    node = StoredSighting(graph=1, node=9, name="Torch.mm.0.forward", sort_key=(0, 3), kinds=change)
+    reason = ExtraReplaced("Torch.mm.0.forward", "Module.a.Linear.forward.0")
+    found = replace(FIRST, step=1, reasons=[reason], line="model.py", kinds=change, basis="called")
+    (cause,) = order_findings([PairOutcome(before, 1, sightings=(node,)), outcome(1, found)], [])
+    assert [place.step for place in cause.places] == [before]
+    assert cause.basis == basis
