@@ -22,6 +22,7 @@ from builder.reasons import ArgumentDiffers, FedOtherwise
 
 GivenOtherwise: TypeAlias = ArgumentDiffers | FedOtherwise
 _OUTPUT = ".output"
+_INPUT = "input"  # how the keys of what a call reads begin
 _FILLS = "copy_"  # its first tensor is written, and not read
 _MOST = 256  # calls on one way: a list that grows in a loop
 
@@ -68,6 +69,34 @@ class PassedCalls:
             copies = max(1.0, known.size[row] / max(1.0, known.size[at]))
             total += known.distance[at] ** 2 * copies
         return sqrt(total)
+
+    def is_outside_data(self, row: int) -> bool:
+        """Whether no call of both runs stands behind a value, as behind labels that one clamps.
+
+        Nothing upstream that is off can have come over such a way.
+        """
+        records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
+        return self.are_told and all(map(self._is_outside_data, self._trees, records))
+
+    def are_otherwise(self, row: int) -> bool:
+        """Whether a call on the way of a value is one run's own, or was given something else."""
+        return next(self.alone(row), None) is not None or self.otherwise(row) is not None
+
+    def _is_outside_data(self, tree: Tree, record: Record) -> bool:
+        """Whether the calls behind a value, up to where nothing is recorded, are one run's own."""
+        pending, seen, values = [record], set[TreeNode](), tree.dump.values
+        while pending:
+            for name in _way(tree, pending.pop()).ends:
+                node = tree.by_name.get(name)
+                if node is None or node.kind != "api" or node in self._matching.partner:
+                    return False
+                if node not in seen:
+                    seen.add(node)
+                    inputs = (
+                        at for at in range(*node.values) if values.keys[at].startswith(_INPUT)
+                    )
+                    pending += [values.records[at] for at in inputs]
+        return True
 
     def alone(self, row: int) -> Iterator[TreeNode]:
         """The calls on the way of a value that one run alone makes, those with values last."""

@@ -131,3 +131,51 @@ def test_what_leads_to_the_same_values_is_no_cause(factor: float, tmp_path: Path
         findings = found(tmp_path / str(at), beside(other), step=one, first=times(factor))
         causes = [] if factor == 1.0 else ["Tensor.__mul__.0.forward"]
         assert [name for name, _ in said(findings)] == causes
+
+
+TARGET = torch.linspace(-1.3, 1.3, 512).reshape(32, 16)
+TARGETS: dict[str, tuple[Change, Change, str]] = {
+    "not bounded": (same, lambda t: t.clamp(0.0, 1.0), "Tensor.clamp.0.forward"),
+    "bounded": (lambda t: t.clamp(0.0, 1.0), same, "Tensor.clamp.0.forward"),
+    "another bound": (
+        lambda t: t.clamp(0.0, 0.9),
+        lambda t: t.clamp(0.0, 1.0),
+        "Tensor.clamp.0.forward",
+    ),
+    "not turned": (same, lambda t: t.reshape(16, 32).t(), "Tensor.t.0.forward"),
+}
+TARGETS_HELD_BACK: dict[str, tuple[Change, Change, str]] = {
+    "another row": (lambda t: t[8:24], lambda t: t[:16], "Tensor.__getitem__.0.forward"),
+    "rolled back": (lambda t: t.roll(1, 0), lambda t: t.roll(-1, 0), "Tensor.roll.0.forward"),
+}
+
+
+def aiming(right: Change) -> Callable[..., nn.Module]:
+    """Held against data that a call without values moved or bounded, far from what is computed."""
+
+    def made(target: Change = right, first: Change = AS_IT_IS) -> nn.Module:
+        def loss(x: Tensor) -> Tensor:
+            aim = target(TARGET)
+            return nn.functional.mse_loss(x[: len(aim)].reshape(aim.shape), aim)
+
+        return Program(step=lambda x: torch.softmax(x, -1), first=first, then=loss)
+
+    return made
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+@pytest.mark.parametrize("name", TARGETS | TARGETS_HELD_BACK)
+def test_data_that_went_another_way_is_named_beside_any_other_cause(
+    name: str, factor: float, tmp_path: Path
+) -> None:
+    wrong, right, call = (TARGETS | TARGETS_HELD_BACK)[name]
+    findings = found(tmp_path, aiming(right), target=wrong, first=times(factor))
+    before = [] if factor == 1.0 else ["Tensor.__mul__.0.forward"]
+    assert [finding.name for finding in findings] == [*before, call]
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_data_that_stays_the_same_is_not(factor: float, tmp_path: Path) -> None:
+    far: Change = lambda t: t.clamp(-9.0, 9.0)  # noqa: E731  # one of a table of steps
+    findings = found(tmp_path, aiming(same), target=far, first=times(factor))
+    assert [f.name for f in findings] == ([] if factor == 1.0 else ["Tensor.__mul__.0.forward"])

@@ -111,10 +111,9 @@ class Edges:
         makers = self.makers(row)
         if self.are_partners(makers):
             return self._moved(node, row, makers)
-        if self.unmatched(makers) is None and not known.paired.is_integer(row):
-            passed = self.passed.expected(row)
-            if passed is not None:
-                return self._excess(row, ESTIMATED * passed, "moved", Makers(None, None))
+        passed = None if known.paired.is_integer(row) else self._passed(row, makers)
+        if passed is not None:
+            return passed
         share = self.around(node, known.size[row])
         if known.paired.is_integer(row):
             blind = share > 0 and self._come_of_floats(makers)
@@ -128,6 +127,17 @@ class Edges:
         way = self._way(makers)
         much = 1.0 if way == "changed" else UNKNOWN
         return self._excess(row, ESTIMATED * much * share * known.norm[row], way, makers)
+
+    def _passed(self, row: int, makers: Makers) -> Excess | None:
+        """The excess over what calls without values read; None where nothing tells of that."""
+        is_alone, passed = self.unmatched(makers) is not None, self.passed
+        came = None if is_alone else passed.expected(row)
+        if came is not None:
+            return self._excess(row, ESTIMATED * came, "moved", Makers(None, None))
+        if not passed.is_outside_data(row) or not (is_alone or passed.are_otherwise(row)):
+            return None
+        apart, noise = self._known.distance[row], self._known.noise[row]
+        return excess_over(apart, noise, row, "changed", makers, told=True)
 
     def of_other_forms(self, rows: list[int]) -> Iterator[Excess]:
         """What is read in another form because another call made it.
