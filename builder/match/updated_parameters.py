@@ -159,13 +159,35 @@ def renamed_parameter(name: str, paths: Mapping[str, str]) -> str:
 
 
 def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list[TreeNode]] | None:
-    """Calls by the parameter that they update; None where that is not known of every one."""
+    """Calls by the parameter that they update; None where that is not known of every one.
+
+    Those without values make what it is updated by, as moments before the first step: they are of
+    the parameter of what reads that, or of the nearest for which that is known.
+    """
+    silent = [call for call in calls if call.values[0] == call.values[1]]
+    valued = [call for call in calls if call.values[0] < call.values[1]]
+    names = dict(zip(valued, parameters_of(valued, tree)))
+    names |= zip(silent, _read_by(silent, names, tree))
     parted: dict[str, list[TreeNode]] = {}
-    for call, name in zip(calls, parameters_of(calls, tree)):
+    for call in calls:
+        name = names[call]
         if name is None:
             return None
         parted.setdefault(name, []).append(call)
     return parted
+
+
+def _read_by(
+    silent: Sequence[TreeNode], names: Mapping[TreeNode, str | None], tree: Tree
+) -> Iterator[str | None]:
+    """The parameter of the call that reads what each call without values put out."""
+    records, readers = tree.dump.values.records, dict[str, str | None]()
+    for reader, name in names.items():
+        for record in records[slice(*reader.values)]:
+            if record.through is not None:
+                readers.setdefault(record.through.partition(".output")[0], name)
+    for block in _blocks(silent):
+        yield from _read_last([readers.get(call.name) for call in block])
 
 
 def _parent(node: TreeNode) -> str | None:

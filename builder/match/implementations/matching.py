@@ -40,7 +40,8 @@ from builder.reasons import TwoImplementations
 # Of the run with fewer weights as many must be found in the other for the two to be one model. One
 # number throughout, as of norms that were folded into the next weight, is found in any model.
 _FOUND = 0.5
-# Of the calls of two copies of one script so many are the same, behind most faults of it.
+# Of the calls of two copies of one script so many are the same, behind most faults of it, and of
+# their weights so many stand in the same calls.
 _SAME_CALLS = 0.9
 # Distinct values that calls put out. What reads a weight that is found is one; two more are none
 # that another model comes by.
@@ -194,7 +195,7 @@ def are_unlike_calls(matching: Matching) -> bool:
         return True
     if not _are_of_other_code(matching):
         return False
-    return elsewhere > 0 or not _make_the_same_calls(matching)
+    return elsewhere > 1 - _SAME_CALLS or not _make_the_same_calls(matching)
 
 
 def _make_the_same_calls(matching: Matching) -> bool:
