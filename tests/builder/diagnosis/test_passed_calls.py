@@ -179,3 +179,24 @@ def test_data_that_stays_the_same_is_not(factor: float, tmp_path: Path) -> None:
     far: Change = lambda t: t.clamp(-9.0, 9.0)  # noqa: E731  # one of a table of steps
     findings = found(tmp_path, aiming(same), target=far, first=times(factor))
     assert [f.name for f in findings] == ([] if factor == 1.0 else ["Tensor.__mul__.0.forward"])
+
+
+def shrunk(x: Tensor, columns: slice) -> Tensor:
+    """What a few columns hold is written anew, and small; the others stay as they were."""
+    y = torch.exp(x).clone()
+    y[:, columns] *= 1e-4
+    return torch.tanh(y)
+
+
+def test_what_was_written_in_part_is_not_all_that_the_writer_put_out(tmp_path: Path) -> None:
+    step: Change = lambda x: shrunk(x, slice(0, 2))  # noqa: E731  # one of a table of steps
+    findings = found(tmp_path, beside(step), first=times(1.01))
+    assert [f.name for f in findings] == ["Tensor.__mul__.0.forward"]
+
+
+def test_a_writer_of_a_part_that_scales_otherwise_is_named_beside_it(tmp_path: Path) -> None:
+    right: Change = lambda x: shrunk(x, slice(0, 2))  # noqa: E731  # one of a table of steps
+    wrong: Change = lambda x: shrunk(x, slice(2, 4))  # noqa: E731  # another of it
+    findings = found(tmp_path, beside(right), step=wrong, first=times(1.01))
+    assert findings[0].name == "Tensor.__mul__.0.forward"
+    assert len(findings) == 2

@@ -289,18 +289,21 @@ class Edges:
         base = max(known.distance[r] for r in outputs)
         if known.paired.is_integer(row):
             return NO_EXCESS if base > 0 else Excess(inf, row, "moved", makers)
-        if node.phase != "after":
-            moved = stand_beside(known, row, outputs)
-            if moved is not None:
-                return replace(moved, way="moved", makers=makers)
         size = max(known.size[r] for r in outputs)
+        is_part = size < known.size[row] and self.passed.is_read_at_once(row)
+        is_guess = node.phase == "after" or is_part
+        moved = None if is_guess else stand_beside(known, row, outputs)
+        if moved is not None:
+            return replace(moved, way="moved", makers=makers)
         came = ESTIMATED * base * sqrt(max(1.0, known.size[row] / max(1.0, size)))
-        if node.phase == "after":
-            # Gradients are scaled in place and added up over micro-steps: nothing records it.
+        if is_guess:
+            # Gradients are scaled in place and added up over micro-steps: nothing records it. Of
+            # what was written in part, nothing tells where the rest was made.
             share = self.around(node, known.size[row])
             came = max(came, ESTIMATED * UNKNOWN * share * known.norm[row])
-            if not any(known.distance[r] > FORMS * known.noise[r] for r in known.outputs(node)):
-                return NO_EXCESS  # what was read in truth agrees
+        agrees = all(known.distance[r] <= FORMS * known.noise[r] for r in known.outputs(node))
+        if node.phase == "after" and agrees:
+            return NO_EXCESS  # what was read in truth agrees
         return self._excess(row, came, "moved", makers)
 
     def _put_out(self, makers: Makers) -> list[int]:
