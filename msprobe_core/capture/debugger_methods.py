@@ -144,9 +144,15 @@ class Debugger:
         self,
         model: Any = None,
         rank_id: int | None = None,
+        token_range: list[int] | None = None,
+        scheduled_tokens: dict[str, Any] | None = None,
+        parallel: dict[str, Any] | None = None,
     ) -> Iterator[Debugger]:
-        """Record the body of a `with` statement as one step."""
-        self.service.start(model, None, rank_id, None)
+        """Record the body of a `with` statement as one step; the arguments are those of `start`.
+
+        Raises LifecycleError as `start` does.
+        """
+        self.service.start(model, token_range, rank_id, scheduled_tokens, parallel)
         try:
             yield self
         finally:

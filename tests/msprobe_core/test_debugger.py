@@ -144,6 +144,19 @@ def test_recording_as_a_with_statement(debugger: Make, dumps: Read) -> None:
     assert len(dumps()) == 2
 
 
+def test_a_with_statement_takes_what_start_takes(debugger: Make, dumps: Read) -> None:
+    target, model = debugger(level="mix"), Net()
+    given = {"axes": {"dp": {"rank": 1, "size": 2, "ranks": [0, 1]}}}
+    tokens = {"request": [1, 2]}
+    with target.recording(model, rank_id=1, scheduled_tokens=tokens, parallel=given):
+        model(torch.ones(2, 4))
+    (dump,) = dumps()
+    assert dump.path.name == "rank1"
+    assert dump.head["scheduled_tokens"] == tokens
+    assert dump.head["parallel"]["axes"] == given["axes"]
+
+
+
 def test_save_records_values_and_gradients(debugger: Make, dumps: Read) -> None:
     target = debugger(level="debug")
     x = torch.ones(3, requires_grad=True)
