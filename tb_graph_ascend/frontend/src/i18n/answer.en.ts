@@ -10,6 +10,7 @@ export const answerEn = {
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",
     there: "benchmark:",
+    readsTheSame: "reads the same",
     nonfiniteMaker: "Go to {{maker}}, which makes it",
     nonfiniteMakerIn: "Go to {{maker}} in step {{step}}, which makes it",
     show: "Show",

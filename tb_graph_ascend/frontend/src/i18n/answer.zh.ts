@@ -12,6 +12,7 @@ export const answerZh: typeof answerEn = {
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",
     itself: "它",
     there: "标杆侧：",
+    readsTheSame: "代码相同",
     nonfiniteMaker: "前往产生它的 {{maker}}",
     nonfiniteMakerIn: "前往第 {{step}} 步中产生它的 {{maker}}",
     show: "显示",

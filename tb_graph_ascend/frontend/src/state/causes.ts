@@ -320,12 +320,26 @@ export function modelFrame(stack: readonly string[]): Frame | null {
   return frames.find(({ file }) => !FRAMEWORK.test(file)) ?? frames[0] ?? null;
 }
 
-/** The benchmark's line of a call, where it reads otherwise than the problem's. */
-export function otherLine(stack: readonly string[], there: readonly string[] | null): Frame | null {
-  const [ours, theirs] = [modelFrame(stack), there && modelFrame(there)];
-  if (!ours || !theirs || ours.code === "" || theirs.code === "") return null;
+/** The benchmark's line of a call, where it reads otherwise than the problem's. Of one that is `calledOtherwise` it may
+ * be the person's own line that reads otherwise; where none does, the line itself tells that: what is given comes from
+ * elsewhere. The command does the same (`line_there`). */
+export function otherLine(stack: readonly string[], there: readonly string[] | null, calledOtherwise = false): Frame | null {
+  const [ours, theirs] = [linesOf(stack), linesOf(there ?? [])];
+  const pairs = calledOtherwise ? ours : ours.slice(0, 1);
+  const at = pairs.findIndex((mine, index) => readsOtherwise(mine, theirs[index]));
+  return theirs[at] ?? (calledOtherwise && ours.length > 0 ? (theirs[0] ?? null) : null);
+}
+
+/** Whether two lines have other code; of code that was not recorded nothing is known. */
+export function readsOtherwise(ours: Frame, theirs: Frame | undefined): boolean {
+  if (!theirs || ours.code === "" || theirs.code === "") return false;
   const said = ({ code }: Frame): string => code.replace(/\s+/g, " ");
-  return said(ours) === said(theirs) ? null : theirs;
+  return said(ours) !== said(theirs);
+}
+
+/** The line of a call, and the person's own where that is another. */
+function linesOf(stack: readonly string[]): Frame[] {
+  return [modelFrame(stack), callerFrame(stack)].filter((frame) => frame !== null);
 }
 
 /** The person's own innermost line, where the frame shown is a library's; null where they are one. */

@@ -55,6 +55,14 @@ describe("the benchmark's line", () => {
     expect(otherLine(at("return  g"), at("return g"))).toBeNull();
     expect(otherLine(at("return g"), null)).toBeNull();
   });
+  it("is told of a call with other arguments even so, and the person's own where that reads otherwise", () => {
+    expect(otherLine(at("return g"), at("return g"), true)).toMatchObject({ code: "return g" });
+    expect(otherLine(at("return g"), null, true)).toBeNull();
+    const library = "File /venv/lib/python3.11/site-packages/models/llama.py, line 3, in forward, return sdpa(q, k, v)";
+    const called = (code: string) => [library, `File /job/train.py, line 9, in <module>, ${code}`];
+    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"), true)).toMatchObject({ code: "net(x, 1.0)" });
+    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"))).toBeNull();
+  });
 });
 
 describe("ledBackTo", () => {
