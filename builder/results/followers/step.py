@@ -196,6 +196,13 @@ class StepFollowers:
         found.cause[own], found.perhaps[own] = own, False
         return found
 
+    @cached_property
+    def traced(self) -> Bools:
+        """The divergent rows that go back to a cause, surely or perhaps, or into the step before."""
+        if not self.compared or not self.divergent_count:
+            return np.zeros(len(self.rows), dtype=bool)
+        return np.asarray(self.states.divergent & (self.followers.cause != NOTHING))
+
     @staticmethod
     def _rows_of(parts: Iterable[Ints]) -> list[int]:
         return [row for part in parts for row in part.tolist()]
