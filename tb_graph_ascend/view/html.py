@@ -16,6 +16,7 @@ from builder.finding_certainty import certainty_told
 from builder.reasons.beside import arguments_beside, beside
 from builder.results.database import ResultDatabase
 from builder.results.extent import formats_told
+from builder.results.followers.spread import worst_scores
 from builder.results.records import NodeDetails, ValuePair
 from builder.results.report import Diagnosis, diagnose
 from tb_graph_ascend.view.answer import Answer, answer
@@ -45,21 +46,22 @@ def html_report(path: Path, top: int = SHOWN) -> str:
     database = ResultDatabase(path)
     try:
         said = answer(database)
+        found = database.findings()
+        listed = found.findings[: top if said.causes else 0]
+        worst = worst_scores(database, listed, found.threshold)
         places = [
             _Place(
                 number=finding.id,
                 step=finding.step,
                 rank=finding.rank,
                 name=finding.node.name,
-                score=finding.score,
+                score=worst[finding.id],
                 reasons=[worded(reason, "en") for reason in finding.reasons],
                 reach=suspect.reach,
                 sure=certainty_told(finding.certainty),
                 details=database.details(finding.node.id),
             )
-            for finding, suspect in zip(
-                database.findings().findings[: top if said.causes else 0], diagnosis.findings
-            )
+            for finding, suspect in zip(listed, diagnosis.findings)
         ]
         picture = inline(slide(database, said)) if places else ""
     finally:
@@ -116,8 +118,10 @@ def _statistics(pair: ValuePair) -> list[tuple[str, str, str]]:
     for name in ("max", "min", "mean", "norm"):
         ours = getattr(pair.problem, name, None)
         theirs = getattr(pair.benchmark, name, None)
-        both = isinstance(ours, float | int) and isinstance(theirs, float | int)
-        rows.append((name, *(beside(ours, theirs) if both else (_short(ours), _short(theirs)))))
+        if isinstance(ours, float | int) and isinstance(theirs, float | int):
+            rows.append((name, *beside(ours, theirs)))
+        else:
+            rows.append((name, _short(ours), _short(theirs)))
     return rows
 
 

@@ -17,7 +17,7 @@ from builder.results.followers.reach import EARLIER
 from builder.results.followers.step import StepFollowers, step_followers
 from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
-from builder.results.records import Count
+from builder.results.records import Count, Finding
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -52,6 +52,28 @@ def spread_of(here: StepFollowers, nodes: Iterable[int], *, alone: bool = False)
     certain, perhaps = (int(counts[rows].sum()) for counts in here.counts)
     earlier = len(here.divergent_of(EARLIER)) if alone else 0
     return Spread(certain + earlier, perhaps, here.divergent_count)
+
+
+def worst_scores(
+    results: Results, findings: Sequence[Finding], threshold: float
+) -> dict[int, float | None]:
+    """By the number of a finding the worst score that it brings about.
+
+    That is its own where it is above the threshold. What hands on nothing that differs, or left no
+    numbers, as a call that cuts a gradient off, has that of the worst node which goes back to it.
+    """
+    found = {one.id: one.score for one in findings}
+    silent = [one for one in findings if one.score is None or one.score <= threshold]
+    for (step, rank), placed in by_place(silent).items():
+        here = step_followers(results, step, rank)
+        for one in placed:
+            rows = here.divergent_of(_cause_rows(here, one.nodes))
+            scores = [float(score) for score in here.states.score[rows]]
+            known = found[one.finding.id]
+            found[one.finding.id] = max(
+                [*scores, *([] if known is None else [known])], default=None
+            )
+    return found
 
 
 def spreads(results: Results) -> dict[int, Spread]:

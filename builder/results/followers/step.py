@@ -198,7 +198,7 @@ class StepFollowers:
 
     @cached_property
     def traced(self) -> Bools:
-        """The divergent rows that go back to a cause, surely or perhaps, or into the step before."""
+        """The divergent rows that go back to a cause, surely or perhaps, or to the step before."""
         if not self.compared or not self.divergent_count:
             return np.zeros(len(self.rows), dtype=bool)
         return np.asarray(self.states.divergent & (self.followers.cause != NOTHING))

@@ -2595,10 +2595,11 @@ export interface components {
          *         the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
          *         of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
          *         that the diagnosis did not know changed its call, what is in it, or a call that its reasons
-         *         name.
+         *         name. `worst` is the worst score that it brings about: its own, where that says something.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
+            worst: number | null;
             module: string | null;
             spoken: string | null;
             call: number | null;

@@ -27,6 +27,7 @@ import {
   senderTo,
   sideOfName,
   unnamedCalls,
+  withoutValuesText,
   withoutLostGradients,
   withoutNeighbours,
 } from "../../src/state/causes";
@@ -222,14 +223,22 @@ describe("what differs, in words", () => {
 describe("the name and score of a cause", () => {
   const { t } = createI18n();
   const node = { name: "Functional.linear.7.backward", kind: "api", label: "linear", direction: "backward", match: 3 };
-  const cause = { finding: { node, score: 0.5 }, call: 7 } as unknown as Cause;
+  const cause = { finding: { node, score: 0.5 }, worst: 0.5, call: 7 } as unknown as Cause;
   it("bear the mark of what ran backward, and the word", () => {
     expect(callText(t, cause)).toBe("linear #7 ↩ backward");
   });
   it("say whose score it is where the call has no partner", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
-    const alone = { finding: { node: { ...node, match: null }, score: 0.5 } } as unknown as Cause;
-    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: of what is handed on here/);
+    const alone = { finding: { node: { ...node, match: null }, score: 0.5 }, worst: 0.5 } as unknown as Cause;
+    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: one run alone makes this call/);
+  });
+  it("say what is brought about where the call itself hands on nothing that differs", () => {
+    const silent = { ...cause, finding: { node, score: 0, reasons: [] }, worst: 0.9 } as unknown as Cause;
+    expect(causeScoreText(t, silent)).toBe("score 0.90: the worst that comes of it behind this call");
+    expect(withoutValuesText(t, silent)).toMatch(/^The dump holds no numbers of what linear #7 ↩ backward puts out/);
+    const reasons = [{ code: "handed_on", value: "input.0", reader: "Functional.softmax.2.forward" }];
+    const seen = { ...silent, finding: { ...silent.finding, reasons } } as unknown as Cause;
+    expect(withoutValuesText(t, seen)).toMatch(/first seen behind it, in softmax #2\.$/);
   });
 });
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -14,7 +16,7 @@ from torch import nn
 import builder
 from builder import BuildOptions
 from builder.results.followers.named_causes import by_place
-from builder.results.followers.spread import divergent_nodes, shares_of, spread_of
+from builder.results.followers.spread import divergent_nodes, shares_of, spread_of, worst_scores
 from builder.results.followers.step import step_followers
 from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
@@ -67,6 +69,22 @@ def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None
 
 def test_the_rank_itself_got_it_from_nobody(results: Results) -> None:
     assert shares_of(step_followers(results, 0, 1)).came is None
+
+
+def test_the_worst_that_a_cause_brings_about_stands_for_one_that_shows_nothing_itself(
+    results: Results,
+) -> None:
+    (finding,) = results.findings().findings
+    assert finding.score is not None and finding.score > results.findings().threshold
+    limit = results.findings().threshold
+    assert worst_scores(results, [finding], limit) == {finding.id: finding.score}
+    here = step_followers(results, finding.step, finding.rank)
+    worst = max(
+        here.states.score[here.divergent_of(here.rows.rows_of(np.array([finding.node.id])))]
+    )
+    for score in (None, 0.0):
+        silent = msgspec.structs.replace(finding, score=score)
+        assert worst_scores(results, [silent], limit) == {finding.id: pytest.approx(worst)}
 
 
 EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
