@@ -116,6 +116,15 @@ class CameIn(msgspec.Struct, frozen=True):
     before: Count
 
 
+class SameCause(msgspec.Struct, frozen=True):
+    """What begins in an earlier `step`, at the node `first`, and jumps again at `node` here."""
+
+    node: int
+    name: str
+    step: int
+    first: int
+
+
 class DivergentShares(msgspec.Struct, frozen=True):
     """The divergent nodes of a step and rank: those of each cause there, and those of none.
 
@@ -123,7 +132,8 @@ class DivergentShares(msgspec.Struct, frozen=True):
     to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
     through calls without values alone, which is a guess. `ahead` are those, of all,
     that run before the first cause here. `came` is null
-    where no difference came in from another rank.
+    where no difference came in from another rank. Where no cause is here, `again` is one of an
+    earlier step that shows here as well, else null.
     """
 
     divergent: Count
@@ -134,6 +144,7 @@ class DivergentShares(msgspec.Struct, frozen=True):
     earlier: Count = 0
     earlier_step: int | None = None
     came: CameIn | None = None
+    again: SameCause | None = None
 
 
 def shares_of(here: StepFollowers) -> DivergentShares:
@@ -148,7 +159,33 @@ def shares_of(here: StepFollowers) -> DivergentShares:
     before = here.step_before[0] if earlier else None
     others = divergent - sum(one.count for one in causes) - perhaps - earlier
     ahead = _ahead(here, rows.tolist())
-    return DivergentShares(divergent, causes, others, perhaps, ahead, earlier, before, _came(here))
+    came = _came(here)
+    again = None if causes or came else _again(here)
+    return DivergentShares(divergent, causes, others, perhaps, ahead, earlier, before, came, again)
+
+
+def _again(here: StepFollowers) -> SameCause | None:
+    """The first cause of an earlier step that jumps here anew.
+
+    That what it names differs here too is no sign: all may, by the weights of the step before. It
+    has to exceed all that ran before it in this step by what makes a node divergent, the threshold.
+    """
+    if not here.divergent_count:
+        return None
+    worst = np.fmax(here.states.score, here.states.reads)
+    side = here.rows.problem
+    order = np.where(here.rows.ours >= 0, side.order[np.maximum(here.rows.ours, 0)], -1)
+    row_of = {side.names[at]: row for row, at in enumerate(here.rows.ours.tolist()) if at >= 0}
+    for one in here.read.found_before():
+        row = row_of.get(one.node.name) if one.node.side == "problem" else None
+        if row is None or np.isnan(worst[row]):
+            continue
+        earlier = (order >= 0) & (order < order[row])
+        earlier[row : int(here.rows.last[row]) + 1] = False
+        before = np.nanmax(worst[earlier], initial=0.0)
+        if worst[row] - before > here.states.threshold:
+            return SameCause(int(here.rows.key[row]), one.node.name, one.step, one.node.id)
+    return None
 
 
 def _ahead(here: StepFollowers, causes: list[int]) -> int:

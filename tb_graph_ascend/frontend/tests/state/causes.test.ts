@@ -69,9 +69,9 @@ describe("the benchmark's line", () => {
 describe("ledBackTo", () => {
   const { t } = createI18n();
   const cause = { nodes: [7, 70] } as Cause;
-  const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
+  const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
-    const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
+    const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
     expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here trace back to it" });
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
@@ -94,7 +94,7 @@ describe("ledBackTo", () => {
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
     expect(ledBackTo(t, cause, undefined)).toBeNull();
-    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0, perhaps: 0 }], others: 0, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null })).toBeNull();
+    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0, perhaps: 0 }], others: 0, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null })).toBeNull();
   });
 });
 
