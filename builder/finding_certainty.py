@@ -173,7 +173,11 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "what makes this value, or its match, was not recorded",
         "产生此值的调用或其匹配没有记录",
     ),
-    "behind": Words("another cause comes before it and may explain it", "之前另有原因，可能解释它"),
+    # No word of explaining: the evidence beside it tells what explains it of all that is recorded.
+    "behind": Words(
+        "another cause comes before it, and a way from that one to here may be unrecorded",
+        "之前另有原因，二者之间可能有未记录的路径",
+    ),
     "told": Words("{word}: {why}", "{word}：{why}"),
     "and": Words("; ", "；"),
     "untold": Words(

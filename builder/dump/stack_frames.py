@@ -38,6 +38,12 @@ class SourceLine:
     function: str
     code: str
 
+    @property
+    def told(self) -> str:
+        """As the stack has it, in one line."""
+        place = f"File {self.file}, line {self.line}, in {self.function}"
+        return f"{place}, {self.code}" if self.code else place
+
 
 def model_frame(stack: Sequence[str]) -> Frame | None:
     """The innermost frame outside the framework, else the innermost of all; None without any."""
@@ -63,6 +69,23 @@ def source_lines(stack: Sequence[str]) -> list[SourceLine]:
         SourceLine(match[1], int(match[2]), match[3].strip(), " ".join(match[4].split()))
         for match in _place_matches(stack)
     ]
+
+
+def line_there(
+    stack: Sequence[str], there: Sequence[str], *, called_otherwise: bool
+) -> SourceLine | None:
+    """The benchmark's line of a call, where it reads otherwise than the problem's.
+
+    Of a call that is `called_otherwise` it may be the user's own line that reads otherwise, and
+    where none does, that one reads the same is told by the line itself: what is given comes from
+    elsewhere.
+    """
+    ours, theirs = source_lines(stack), source_lines(there)
+    pairs = list(zip(ours, theirs, strict=False))[: None if called_otherwise else 1]
+    for mine, other in pairs:
+        if "" not in (mine.code, other.code) and mine.code != other.code:
+            return other
+    return theirs[0] if ours and theirs and called_otherwise else None
 
 
 def _place_matches(stack: Sequence[str]) -> list[re.Match[str]]:

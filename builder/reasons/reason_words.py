@@ -264,9 +264,10 @@ SENTENCES: Mapping[str, Words] = {
         "其输出中的无穷大使其无法判断是否一致；{reader} 将其作为 {value} 读取，而后者的输出不同",
     ),
     "handed_on": Words(
-        "{reader} receives {value} from here, and it differs; what this call receives agrees, and "
-        "what it hands on is not recorded",
-        "{reader} 从此处接收的 {value} 不同；此调用所接收的值一致，而其传出的值未被记录",
+        "what this call receives agrees, and the dump holds no numbers of what it puts out; the "
+        "difference is first seen in {reader}, which reads that as {value}",
+        "此调用所接收的值一致，而数据中没有其输出的数值；差异首先出现在将其作为 {value} 读取的 "
+        "{reader}",
     ),
     "first_inexact": Words(
         "everything before agrees to the last digit, {value} is the first that does not; {reader} "
@@ -344,11 +345,12 @@ SENTENCES: Mapping[str, Words] = {
         "one program ({sure}): {shared:percent} of the calls pair by name",
         "同一程序（{sure}）：{shared:percent} 的调用按名称配对",
     ),
+    # The share is of one run, and of calls alone; the count is of both, and of modules too.
     "two_versions": Words(
-        "two versions of one program ({sure}): {shared:percent} of the calls of the run with fewer "
-        "pair by name, {alone} nodes of both have no partner",
-        "同一程序的两个版本（{sure}）：调用较少的一次运行有 {shared:percent} 的调用按名称配对，"
-        "两侧共 {alone} 个节点没有对应",
+        "two versions of one program ({sure}): of the run with fewer calls {shared:percent} pair "
+        "by name; of both runs together {alone} nodes, calls and modules, have no partner",
+        "同一程序的两个版本（{sure}）：调用较少的一次运行有 {shared:percent} 的调用按名称配对；"
+        "两次运行的调用和模块合计有 {alone} 个节点没有对应",
     ),
     "two_programs": Words(
         "two programs of one model ({sure}): {shared:percent} of the calls pair by name, and "

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from builder.claim_words import Language
+from builder.reasons.beside import arguments_beside
 from builder.reasons.fact import Fact
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
@@ -95,6 +96,9 @@ def _facts(reason: Fact, language: Language) -> dict[str, object]:
         facts["perhaps"] = _perhaps(reason, language)
     if isinstance(reason, AttributeDiffers) and f"attribute.{reason.attribute}" in PHRASES:
         facts["attribute"] = _phrase(f"attribute.{reason.attribute}", language)
+    if isinstance(facts.get("problem"), str) and isinstance(facts.get("benchmark"), str):
+        shown = arguments_beside(str(facts["problem"]), str(facts["benchmark"]))
+        facts["problem"], facts["benchmark"] = shown
     if "sure" in facts:
         facts["sure"] = _phrase(f"sure.{facts['sure']}", language)
     if facts.get("at", UNSET) is not UNSET:

@@ -27,7 +27,9 @@ class FindingFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A place where the problem run begins to differ; `number` counts from 1, the best first.
 
     `source` is the model's line in the stack of its call, `called_from` the user's own where that
-    is another. `certainty` is null in files of earlier releases. The other fields are those of a
+    is another; `source_benchmark` is the benchmark's line of the same call where it reads
+    otherwise, or where it is called with other arguments. `certainty` is null in files of earlier
+    releases. The other fields are those of a
     `Suspect`.
     """
 
@@ -51,6 +53,7 @@ class FindingFacts(msgspec.Struct, frozen=True, kw_only=True):
     certainty: CertaintyFacts | None
     source: SourceLine | None
     called_from: SourceLine | None
+    source_benchmark: SourceLine | None = None
     propagated_to: int
     perhaps: int | None
     divergent: int | None

@@ -12,7 +12,7 @@ import msgspec
 
 from builder.claim import Claim, Evidence, claim, claim_facts
 from builder.compare.score import THRESHOLD
-from builder.dump.stack_frames import source_lines
+from builder.dump.stack_frames import SourceLine, line_there, source_lines
 from builder.errors import DatabaseError
 from builder.finding_certainty import Certainty, certainty_told
 from builder.reasons import (
@@ -104,6 +104,7 @@ class Suspect:
     stack: str | None
     places: list[dict[str, int | str]]
     path: str
+    stack_there: str | None = None
     ranks: tuple[int, ...] = ()
     coordinates: str | None = None
     axis: str | None = None
@@ -119,6 +120,12 @@ class Suspect:
     def sure(self) -> str:
         """How sure it is, and why."""
         return certainty_told(self.certainty)
+
+    @property
+    def line_there(self) -> SourceLine | None:
+        """The benchmark's line of the same call, where it tells something."""
+        ours, theirs = ((text or "").splitlines() for text in (self.stack, self.stack_there))
+        return line_there(ours, theirs, called_otherwise=self.kind == "argument_differs")
 
     @property
     def reach(self) -> str | None:
@@ -211,6 +218,7 @@ def facts_of(number: int, suspect: Suspect, *, merged: bool) -> FindingFacts:
         number=number,
         source=lines[0] if lines else None,
         called_from=lines[1] if len(lines) > 1 else None,
+        source_benchmark=suspect.line_there,
         **own,
     )
 
@@ -327,12 +335,14 @@ def _state(graphs: list[sqlite3.Row], lost: list[dict[str, int | str]]) -> FileS
 _FINDINGS = """
     SELECT finding.*, graph.step, graph.rank, graph.side, node.name,
            node.kind AS node_kind, node.direction, node.exec_order, stack.text AS stack_text,
-           parent.name AS parent_name, parent.kind AS parent_kind
+           parent.name AS parent_name, parent.kind AS parent_kind, other.text AS stack_there
     FROM finding
     JOIN node ON node.id = finding.node
     JOIN graph ON graph.id = finding.graph
     LEFT JOIN node AS parent ON parent.id = node.parent
     LEFT JOIN stack ON stack.id = node.stack
+    LEFT JOIN node AS partner ON partner.id = node.match
+    LEFT JOIN stack AS other ON other.id = partner.stack
     ORDER BY finding.id LIMIT ?
 """
 
@@ -382,6 +392,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         side=row["side"],
         inside=row["parent_name"] if row["parent_kind"] == "module" else None,
         stack=row["stack_text"],
+        stack_there=row["stack_there"] if row["stack_text"] else None,
         places=_places(row["places"] if "places" in row.keys() else None),
         path=_path(row["name"]),
         node_id=row["node"],

@@ -34,6 +34,16 @@ def reasons_of_finding(database: Path, finding: int | None) -> list[str]:
     return [diagnosis.refusal] if diagnosis.refusal else diagnosis.findings[-1].reasons
 
 
+def way_to_finding(database: Path, number: int) -> str:
+    """What stands where a way ends at a finding: it begins there, or the runs only part there."""
+    told = "; ".join(reasons_of_finding(database, number))
+    if format_of(database) != "msprobe":
+        diagnosis = diagnose(database, number)
+        if diagnosis.named and diagnosis.named[-1].heals:
+            return f"there the runs part and come together again, finding {number}: {told}"
+    return f"there begins finding {number}: {told}"
+
+
 def way_end(trace: Trace) -> str:
     """Why a way ends at no finding."""
     start = trace.hops[0]

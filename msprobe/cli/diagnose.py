@@ -80,7 +80,6 @@ def run(options: argparse.Namespace) -> Exit:
 def _explain(options: argparse.Namespace) -> Exit:
     import msgspec
 
-    from msprobe.answers.way_words import reasons_of_finding
     from tb_graph_ascend.view.explained_way import explained_way
 
     trace = explained_way(options.database, options.explain, options.step, options.rank)
@@ -88,12 +87,12 @@ def _explain(options: argparse.Namespace) -> Exit:
         shown = {"version": 1, "database": str(options.database), **msgspec.to_builtins(trace)}
         print(json.dumps(shown, indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_way(trace, reasons_of_finding(options.database, trace.finding))))
+        print("\n".join(_way(trace, options.database)))
     return Exit.DONE
 
 
-def _way(trace: Trace, reasons: list[str]) -> list[str]:
-    from msprobe.answers.way_words import LINKS, way_end
+def _way(trace: Trace, database: Path) -> list[str]:
+    from msprobe.answers.way_words import LINKS, way_end, way_to_finding
 
     lines = [f"step {trace.step}, rank {trace.rank}"]
     for hop in trace.hops:
@@ -102,7 +101,7 @@ def _way(trace: Trace, reasons: list[str]) -> list[str]:
     if any(hop.link == "input" and not hop.exact for hop in trace.hops):
         lines.append("note: where the dump does not record who made an input, equal numbers decide")
     if trace.finding is not None:
-        lines.append(f"there begins finding {trace.finding}: {'; '.join(reasons)}")
+        lines.append(way_to_finding(database, trace.finding))
     else:
         lines.append(way_end(trace))
     return lines
@@ -219,7 +218,9 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
     if suspect.reach is not None:
         lines.append(f"   {suspect.reach}")
     place_and_own = place_lines((suspect.stack or "").splitlines())
-    return lines + [f"   {said}{line}" for said, line in zip(("", "called from "), place_and_own)]
+    lines += [f"   {said}{line}" for said, line in zip(("", "called from "), place_and_own)]
+    there = suspect.line_there
+    return lines if there is None else [*lines, f"   in the benchmark: {there.told}"]
 
 
 def _places(suspect: Suspect) -> str:

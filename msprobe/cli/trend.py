@@ -171,6 +171,7 @@ def _noise_before(parted: Divergence) -> str:
 
 def _decision(decided: Decided, names: tuple[str, str]) -> str:
     """What a script decided otherwise: a number of each run, or of one alone."""
+    from builder.reasons.beside import beside
     from msprobe_core.format.alerts import series_name
 
     kind, name = decided.target
@@ -182,9 +183,8 @@ def _decision(decided: Decided, names: tuple[str, str]) -> str:
         return f"gradients{part} are clipped in {lone} alone, by {decided.own or decided.other:.4g}"
     if decided.own is None or decided.other is None:
         return f"{series_name(decided.target)} is set in {lone} alone"
-    return (
-        f"{series_name(decided.target)} is {decided.own:.6g}, in the other run {decided.other:.6g}"
-    )
+    own, other = beside(decided.own, decided.other)
+    return f"{series_name(decided.target)} is {own}, in the other run {other}"
 
 
 def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence | None) -> None:

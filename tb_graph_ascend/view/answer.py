@@ -16,6 +16,7 @@ from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.extent import Extent, extent_of
 from builder.results.followers.named_causes import does_heal
+from builder.results.followers.spread import worst_scores
 from builder.results.followers.standing import changed_names, is_touched
 from builder.results.reading import ReadsNodes, ReadsPairs, Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
@@ -55,10 +56,11 @@ class Cause(msgspec.Struct, frozen=True):
     the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
     of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
     that the diagnosis did not know changed its call, what is in it, or a call that its reasons
-    name.
+    name. `worst` is the worst score that it brings about: its own, where that says something.
     """
 
     finding: Finding
+    worst: float | None
     module: str | None
     spoken: str | None
     call: Count | None
@@ -159,11 +161,19 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     entries = shared_entries_of(diagnosed, [group.first.node for group in shown])
     modules = _modules_of_places(diagnosed, shown)
     changed = changed_names(database)
+    worst = worst_scores(diagnosed, [group.first for group in shown], findings.threshold)
     divergent = sum(pair.divergent for pair in pairs)
     unnamed = len(findings.findings) if not groups else 0
     return Answer(
         causes=[
-            _cause(diagnosed, group, entries.get(group.first.node.id), modules, changed)
+            _cause(
+                diagnosed,
+                group,
+                entries.get(group.first.node.id),
+                modules,
+                changed,
+                worst[group.first.id],
+            )
             for group in shown
         ],
         cause_count=len(groups),
@@ -284,12 +294,14 @@ def _cause(
     entry: str | None,
     modules: dict[int, str],
     changed: Set[str],
+    worst: float | None,
 ) -> Cause:
     first, places = group.first, group.places
     stack, stack_there = _stacks(database, first.node)
     module, spoken = _module(entry, first.node)
     return Cause(
         finding=first,
+        worst=worst,
         module=module,
         spoken=spoken,
         call=call_number(first.node.name),

@@ -13,8 +13,10 @@ from markupsafe import Markup
 
 from builder.claim import evidence_told
 from builder.finding_certainty import certainty_told
+from builder.reasons.beside import arguments_beside, beside
 from builder.results.database import ResultDatabase
 from builder.results.extent import formats_told
+from builder.results.followers.spread import worst_scores
 from builder.results.records import NodeDetails, ValuePair
 from builder.results.report import Diagnosis, diagnose
 from tb_graph_ascend.view.answer import Answer, answer
@@ -44,21 +46,22 @@ def html_report(path: Path, top: int = SHOWN) -> str:
     database = ResultDatabase(path)
     try:
         said = answer(database)
+        found = database.findings()
+        listed = found.findings[: top if said.causes else 0]
+        worst = worst_scores(database, listed, found.threshold)
         places = [
             _Place(
                 number=finding.id,
                 step=finding.step,
                 rank=finding.rank,
                 name=finding.node.name,
-                score=finding.score,
+                score=worst[finding.id],
                 reasons=[worded(reason, "en") for reason in finding.reasons],
                 reach=suspect.reach,
                 sure=certainty_told(finding.certainty),
                 details=database.details(finding.node.id),
             )
-            for finding, suspect in zip(
-                database.findings().findings[: top if said.causes else 0], diagnosis.findings
-            )
+            for finding, suspect in zip(listed, diagnosis.findings)
         ]
         picture = inline(slide(database, said)) if places else ""
     finally:
@@ -78,7 +81,7 @@ def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
 def _render(diagnosis: Diagnosis, places: list[_Place], picture: str, nothing: str) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["short"] = _short
-    environment.filters["brief"] = _brief
+    environment.filters["scalars"] = _scalars
     environment.filters["red"] = _red
     environment.filters["statistics"] = _statistics
     return environment.from_string(_TEMPLATE).render(
@@ -93,12 +96,14 @@ def _short(number: float | str | None) -> str:
     return number if isinstance(number, str) else f"{number:.4g}"
 
 
-def _brief(text: str | None) -> str:
-    """An argument as it was given, a long number with four digits."""
-    try:
-        return f"{float(text or ''):.4g}" if len(text or "") > 10 else text or ""
-    except ValueError:
-        return text or ""
+def _scalars(pair: ValuePair) -> str:
+    """What both runs give as an argument that is no tensor; where they give two, both."""
+    ours = getattr(pair.problem, "scalar", None)
+    theirs = getattr(pair.benchmark, "scalar", None)
+    if ours is None or theirs is None:
+        return arguments_beside(ours or theirs or "", "")[0]
+    shown = arguments_beside(ours, theirs)
+    return shown[0] if ours == theirs else " ≠ ".join(shown)
 
 
 def _red(score: float | None) -> str:
@@ -113,7 +118,10 @@ def _statistics(pair: ValuePair) -> list[tuple[str, str, str]]:
     for name in ("max", "min", "mean", "norm"):
         ours = getattr(pair.problem, name, None)
         theirs = getattr(pair.benchmark, name, None)
-        rows.append((name, _short(ours), _short(theirs)))
+        if isinstance(ours, float | int) and isinstance(theirs, float | int):
+            rows.append((name, *beside(ours, theirs)))
+        else:
+            rows.append((name, _short(ours), _short(theirs)))
     return rows
 
 
@@ -170,7 +178,7 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 {% for name, ours, theirs in pair | statistics %}
 <tr>{% if loop.first %}<td rowspan="4">{{ pair.role }}.{{ pair.path }}</td>
 <td rowspan="4">{{ one.dtype or one.type }}</td>
-<td rowspan="4">{{ one.shape if one.shape is not none else (one.scalar | brief) }}</td>{% endif %}
+<td rowspan="4">{{ one.shape if one.shape is not none else (pair | scalars) }}</td>{% endif %}
 <td>{{ name }}</td><td>{{ ours }}</td><td>{{ theirs }}</td>
 {% if loop.first %}<td rowspan="4">{{ pair.error | short }}</td>
 <td rowspan="4">{{ pair.score | short }}</td>{% endif %}</tr>

@@ -13,7 +13,7 @@ import msgspec
 
 from builder import claim
 from builder.claim_words import Language
-from builder.dump.stack_frames import model_frame
+from builder.dump.stack_frames import SourceLine, line_there, model_frame
 from builder.finding_certainty import certainty_told
 from builder.reasons import (
     Heals,
@@ -72,6 +72,7 @@ class _Subject:
     where: str
     told: str
     stack: Sequence[str]
+    there: SourceLine | None = None
     sure: str = ""
     heals: bool = False
 
@@ -155,6 +156,11 @@ def _named(
         where=" · ".join(_where(cause, words, share)),
         told=told,
         stack=cause.stack or [],
+        there=line_there(
+            cause.stack or [],
+            cause.stack_there or [],
+            called_otherwise=finding.kind == "argument_differs",
+        ),
         sure=certainty_told(finding.certainty, language),
         heals=does_heal(finding),
     )
@@ -260,7 +266,7 @@ def _title(
     lines = [*wrapped(f"{_called(subject.node, words)}: {subject.told}", 96, 3 - len(sure)), *sure]
     for number, line in enumerate(lines):
         yield text_line(_MARGIN, 236 + 42 * number, line, Style(32, most=98))
-    yield from _source(subject.stack, words, 236 + 42 * len(lines), apart=len(lines) <= 2)
+    yield from _source(subject, words, 236 + 42 * len(lines), apart=len(lines) <= 2)
 
 
 def _nothing_named(said: Answer, since: Since | None, language: Language) -> Iterator[str]:
@@ -320,13 +326,18 @@ def _begins(
     return inside.format(module=module)
 
 
-def _source(stack: Sequence[str], words: SlideWords, y: int, *, apart: bool) -> Iterator[str]:
-    """The line of code and where it stands: below each other where there is room for both."""
-    frame = model_frame(stack)
+def _source(subject: _Subject, words: SlideWords, y: int, *, apart: bool) -> Iterator[str]:
+    """The line of code and where it stands: below each other where there is room for both.
+
+    Beside the place the benchmark's line, where that tells something.
+    """
+    frame = model_frame(subject.stack)
     if frame is None:
         return
     quiet = Style(26, colour=QUIET, mono=True, most=100)
     place = words.source.format(line=frame.line, function=frame.function)
+    if apart and subject.there is not None:
+        place += f"   {words.benchmark}: {subject.there.code}"
     if apart:
         yield text_line(_MARGIN, y + 8, place, quiet)
         yield text_line(_MARGIN, y + 44, frame.code, Style(28, mono=True, most=98))

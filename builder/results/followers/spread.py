@@ -17,7 +17,7 @@ from builder.results.followers.reach import EARLIER
 from builder.results.followers.step import StepFollowers, step_followers
 from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
-from builder.results.records import Count
+from builder.results.records import Count, Finding
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -52,6 +52,28 @@ def spread_of(here: StepFollowers, nodes: Iterable[int], *, alone: bool = False)
     certain, perhaps = (int(counts[rows].sum()) for counts in here.counts)
     earlier = len(here.divergent_of(EARLIER)) if alone else 0
     return Spread(certain + earlier, perhaps, here.divergent_count)
+
+
+def worst_scores(
+    results: Results, findings: Sequence[Finding], threshold: float
+) -> dict[int, float | None]:
+    """By the number of a finding the worst score that it brings about.
+
+    That is its own where it is above the threshold. What hands on nothing that differs, or left no
+    numbers, as a call that cuts a gradient off, has that of the worst node which goes back to it.
+    """
+    found = {one.id: one.score for one in findings}
+    silent = [one for one in findings if one.score is None or one.score <= threshold]
+    for (step, rank), placed in by_place(silent).items():
+        here = step_followers(results, step, rank)
+        for one in placed:
+            rows = here.divergent_of(_cause_rows(here, one.nodes))
+            scores = [float(score) for score in here.states.score[rows]]
+            known = found[one.finding.id]
+            found[one.finding.id] = max(
+                [*scores, *([] if known is None else [known])], default=None
+            )
+    return found
 
 
 def spreads(results: Results) -> dict[int, Spread]:
@@ -94,6 +116,15 @@ class CameIn(msgspec.Struct, frozen=True):
     before: Count
 
 
+class SameCause(msgspec.Struct, frozen=True):
+    """What begins in an earlier `step`, at the node `first`, and jumps again at `node` here."""
+
+    node: int
+    name: str
+    step: int
+    first: int
+
+
 class DivergentShares(msgspec.Struct, frozen=True):
     """The divergent nodes of a step and rank: those of each cause there, and those of none.
 
@@ -101,7 +132,8 @@ class DivergentShares(msgspec.Struct, frozen=True):
     to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
     through calls without values alone, which is a guess. `ahead` are those, of all,
     that run before the first cause here. `came` is null
-    where no difference came in from another rank.
+    where no difference came in from another rank. Where no cause is here, `again` is one of an
+    earlier step that shows here as well, else null.
     """
 
     divergent: Count
@@ -112,6 +144,7 @@ class DivergentShares(msgspec.Struct, frozen=True):
     earlier: Count = 0
     earlier_step: int | None = None
     came: CameIn | None = None
+    again: SameCause | None = None
 
 
 def shares_of(here: StepFollowers) -> DivergentShares:
@@ -126,7 +159,33 @@ def shares_of(here: StepFollowers) -> DivergentShares:
     before = here.step_before[0] if earlier else None
     others = divergent - sum(one.count for one in causes) - perhaps - earlier
     ahead = _ahead(here, rows.tolist())
-    return DivergentShares(divergent, causes, others, perhaps, ahead, earlier, before, _came(here))
+    came = _came(here)
+    again = None if causes or came else _again(here)
+    return DivergentShares(divergent, causes, others, perhaps, ahead, earlier, before, came, again)
+
+
+def _again(here: StepFollowers) -> SameCause | None:
+    """The first cause of an earlier step that jumps here anew.
+
+    That what it names differs here too is no sign: all may, by the weights of the step before. It
+    has to exceed all that ran before it in this step by what makes a node divergent, the threshold.
+    """
+    if not here.divergent_count:
+        return None
+    worst = np.fmax(here.states.score, here.states.reads)
+    side = here.rows.problem
+    order = np.where(here.rows.ours >= 0, side.order[np.maximum(here.rows.ours, 0)], -1)
+    row_of = {side.names[at]: row for row, at in enumerate(here.rows.ours.tolist()) if at >= 0}
+    for one in here.read.found_before():
+        row = row_of.get(one.node.name) if one.node.side == "problem" else None
+        if row is None or np.isnan(worst[row]):
+            continue
+        earlier = (order >= 0) & (order < order[row])
+        earlier[row : int(here.rows.last[row]) + 1] = False
+        before = np.nanmax(worst[earlier], initial=0.0)
+        if worst[row] - before > here.states.threshold:
+            return SameCause(int(here.rows.key[row]), one.node.name, one.step, one.node.id)
+    return None
 
 
 def _ahead(here: StepFollowers, causes: list[int]) -> int:

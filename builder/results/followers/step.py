@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from builder.results.certainty import names_beginnings
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.equal_numbers import (
@@ -45,6 +46,7 @@ from builder.results.followers.named_causes import (
     PlacedFinding,
     by_place,
     cause_rows,
+    does_heal,
 )
 from builder.results.followers.reach import EARLIER, Followers, Origin, Passable, followers
 from builder.results.followers.rows import MergedRows, merge
@@ -54,6 +56,7 @@ from builder.results.followers.ways import BackStep, Terrain, incoming, off_the_
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
+from builder.results.records import Finding
 
 _LAST = 2**62  # in the order of execution: what the benchmark alone has
 
@@ -66,6 +69,7 @@ class StepReader:
     passages: Callable[[], Sequence[PassageIds]] = tuple
     carried: Callable[[], tuple[int | None, Sequence[Carried]]] = lambda: (None, ())
     received: Callable[[], Sequence[Received]] = tuple
+    found_before: Callable[[], Sequence[Finding]] = tuple
     weights: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     fed: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     gradients: Callable[[], Sequence[ValueReader]] = tuple
@@ -195,6 +199,13 @@ class StepFollowers:
         own = np.flatnonzero(self._handing_on & ((found.cause == NOTHING) | found.perhaps))
         found.cause[own], found.perhaps[own] = own, False
         return found
+
+    @cached_property
+    def traced(self) -> Bools:
+        """The divergent rows that go back to a cause, surely or perhaps, or to the step before."""
+        if not self.compared or not self.divergent_count:
+            return np.zeros(len(self.rows), dtype=bool)
+        return np.asarray(self.states.divergent & (self.followers.cause != NOTHING))
 
     @staticmethod
     def _rows_of(parts: Iterable[Ints]) -> list[int]:
@@ -362,6 +373,14 @@ def step_followers(
     )
 
 
+def _found_before(results: Results, step: int, rank: int) -> list[Finding]:
+    """What begins on this rank in an earlier step and does not heal, best suspect first."""
+    if not names_beginnings(results):
+        return []
+    listed = results.findings().findings
+    return [f for f in listed if f.step < step and f.rank == rank and not does_heal(f)]
+
+
 def _reader(results: Results, step: int, rank: int, node: int) -> StepReader:
     """`node` is any of the step and rank."""
     threshold = results.threshold
@@ -378,6 +397,7 @@ def _reader(results: Results, step: int, rank: int, node: int) -> StepReader:
         passages=lambda: results.passages(step, rank),
         carried=lambda: results.carried(step, rank),
         received=lambda: results.received(step, rank),
+        found_before=lambda: _found_before(results, step, rank),
         weights=lambda modules: by_numbers(weight_readers, modules),
         fed=lambda modules: by_numbers(fed_readers, modules),
         gradients=lambda: by_numbers(gradient_readers, step, rank),

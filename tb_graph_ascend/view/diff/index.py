@@ -141,5 +141,5 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
 
 
 def _index(followers: StepFollowers) -> DiffIndex:
-    words = row_words(followers.rows, followers.states, followers.healing)
+    words = row_words(followers)
     return DiffIndex(followers, words, repeated(followers.rows, words))

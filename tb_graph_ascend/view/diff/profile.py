@@ -163,16 +163,18 @@ def _tail(name: str) -> str:
 def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
     """Passes as the top level has them, for what lies below a row belongs to its pass."""
     direction = by_row(rows, rows.problem.direction, rows.benchmark.direction)
-    module = kinds_of(rows) == KINDS.index("module")
+    of_pass = kinds_of(rows) == KINDS.index("module")
+    # Of a dump without modules what is differentiated tells the next forward pass.
+    of_pass[rows.forward_call[rows.forward_call != NOTHING]] = True
     phases: list[Phase] = []
     for row in np.flatnonzero(rows.depth == 1).tolist():
         below = slice(row, rows.last[row] + 1)
         directions = direction[below][direction[below] >= 0]
         name: PhaseName | None = DIRECTIONS[int(directions[0])] if len(directions) else None
         before = phases[-1].name if phases else None
-        # What reduces and clips gradients runs forward, but in no forward pass: that has modules.
-        if name == "forward" and before not in (None, name) and module.any():
-            name = name if module[below].any() else AFTER.get(before, before)
+        # What reduces and clips gradients runs forward, but in no forward pass.
+        if name == "forward" and before not in (None, name):
+            name = name if of_pass[below].any() else AFTER.get(before, before)
         if _name(rows, row).lower().startswith("optimizer"):
             name = "optimizer"
         if name is not None and name != before:

@@ -1,7 +1,8 @@
 """The word of each row: a difference begins there, is carried on, or both sides agree.
 
-What differs though nothing that differs comes into it, and is named as no beginning, only differs.
-What is named and heals is another way to the same result: nothing begins there.
+What differs carries a difference on where it goes back to a cause, surely, perhaps or through the
+weights of the step before: what `followers.spread` counts, and nothing else. All else that differs
+only differs. What is named and heals is another way to the same result: nothing begins there.
 
 What is below the threshold and shown above 0.00 is close: it does not diverge, and does not agree.
 """
@@ -15,9 +16,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from builder.results.followers.rows import MergedRows, deepest_first
-from builder.results.followers.states import SHOWN, RowStates, states_of
+from builder.results.followers.states import SHOWN, states_of
+from builder.results.followers.step import StepFollowers
 from builder.results.node_words import Bools, Floats, Ints
-from tb_graph_ascend.view.diff.incoming_differences import differing_inputs
 
 Word = Literal[
     "none",
@@ -58,11 +59,12 @@ class RowWords:
 
 def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -> RowWords:
     """The words of all rows; `threshold` is None where nothing was compared."""
-    return row_words(rows, states_of(rows, causes, threshold), np.zeros(len(rows), dtype=bool))
+    return row_words(StepFollowers(rows, states_of(rows, causes, threshold)))
 
 
-def row_words(rows: MergedRows, states: RowStates, healing: Bools) -> RowWords:
-    """The words of rows by their states; `healing` are those of causes that heal."""
+def row_words(followers: StepFollowers) -> RowWords:
+    """The words of the rows of a step and rank."""
+    rows, states, healing = followers.rows, followers.states, followers.healing
     score, divergent, alone, cause = states.score, states.divergent, states.alone, states.cause
     divergent_below = rows.below(divergent.astype(np.int64))
     causes_below = rows.below(cause.astype(np.int64))
@@ -74,9 +76,8 @@ def row_words(rows: MergedRows, states: RowStates, healing: Bools) -> RowWords:
     agreeing = known | (rows.below(known.astype(np.int64)) > 0)
     worst_below = _worst_below(rows, score)
     close = np.fmax(score, worst_below) >= SHOWN
-    carries = differing_inputs(
-        rows, states.reads >= SHOWN, ~np.isnan(states.reads), divergent | cause, divergent_below
-    )
+    traced = followers.traced
+    carries = traced | (rows.below(traced.astype(np.int64)) > 0)
     differs = divergent | (divergent_below > 0)
     word = np.select(
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builder.dump.stack_frames import SourceLine, model_frame, place_lines, source_lines
+from builder.dump.stack_frames import SourceLine, line_there, model_frame, place_lines, source_lines
 
 SITE = "/env/lib/python3.11/site-packages"
 TORCH = f"File {SITE}/torch/nn/modules/module.py, line 1, in inner, \n result = f()"
@@ -49,3 +49,21 @@ def test_the_same_frames_are_taken_apart() -> None:
     assert source_lines(stack) == [model, own]
     assert source_lines(stack[2:]) == [own]
     assert source_lines(["no frame"]) == []
+
+
+def test_the_benchmarks_line_is_told_where_it_tells_something() -> None:
+    def at(code: str, own: str = "") -> list[str]:
+        library = "/venv/lib/python3.11/site-packages/models/llama.py"
+        frames = [f"File {library if own else '/job/net.py'}, line 3, in forward, {code}"]
+        return [*frames, f"File /job/train.py, line 9, in <module>, {own}"] if own else frames
+
+    other = line_there(at("y = x * 2"), at("y = x * 3"), called_otherwise=False)
+    assert other is not None and other.told == "File /job/net.py, line 3, in forward, y = x * 3"
+    assert line_there(at("y = x"), at("y  =  x"), called_otherwise=False) is None
+    same = line_there(at("y = x"), at("y = x"), called_otherwise=True)
+    assert same is not None and same.code == "y = x"  # what is given comes from elsewhere
+    assert line_there(at("y = x"), [], called_otherwise=True) is None
+    own = at("sdpa(q)", "net(x, 0.5)"), at("sdpa(q)", "net(x, 1.0)")
+    found = line_there(*own, called_otherwise=True)
+    assert found is not None and found.code == "net(x, 1.0)"
+    assert line_there(*own, called_otherwise=False) is None

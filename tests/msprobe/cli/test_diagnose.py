@@ -15,6 +15,8 @@ import pytest
 from builder import build
 from builder.results.trace import Link
 from msprobe.answers.way_words import LINKS
+from tests.builder.diagnosis.test_healing import compared as two_ways
+from tests.builder.diagnosis.test_healing import scaled_before, scaled_behind
 from tests.builder.dumps import forward, tensor, write_dump
 from tests.msprobe.conftest import ROOT, Run
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -29,6 +31,7 @@ FINDING = {
     "inside": (str, type(None)),
     "source": (dict, type(None)),
     "called_from": (dict, type(None)),
+    "source_benchmark": (dict, type(None)),
     "type": str,
     "direction": str,
     "order": int,
@@ -224,6 +227,15 @@ def test_explain_leads_to_the_finding(run: Run, compared: Path) -> None:
     way = json.loads(run("diagnose", compared, "--explain", name, "--json").out)
     assert (way["version"], way["finding"]) == (1, 1)
     assert [way["hops"][0]["name"], way["hops"][-1]["name"]] == [name, first]
+
+
+def test_explain_says_of_what_heals_that_the_runs_only_part_there(run: Run, tmp_path: Path) -> None:
+    results = Path(two_ways(tmp_path, scaled_before, scaled_behind).path)
+    (found,) = json.loads(run("diagnose", results, "--json").out)["findings"]
+    assert found["heals"]
+    told = run("diagnose", results, "--explain", found["node"]).out.splitlines()[-1]
+    assert told.startswith("there the runs part and come together again, finding 1: ")
+    assert "begins" not in told
 
 
 def test_explain_says_why_there_is_nothing_to_explain(run: Run, compared: Path) -> None:

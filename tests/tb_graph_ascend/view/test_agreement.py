@@ -78,6 +78,7 @@ def test_no_part_contradicts_another(result: Path) -> None:
         _headline_and_rows(said, rows)
         _list_and_rows(database, rows)
         _led_back(database, said, rows)
+        _carried_and_counted(rows)
         _scores_of_causes(database, said, rows)
         _scores_without_partner(database, said, rows)
         _strip_and_headline(database, said)
@@ -109,6 +110,19 @@ def _headline_and_rows(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> 
         assert differs
     worst = [np.nanmax(i.words.score, initial=-1.0) for i in rows.values()]
     assert max(worst, default=-1.0) == pytest.approx(-1.0 if said.worst is None else said.worst)
+
+
+def _carried_and_counted(rows: dict[tuple[int, int], DiffIndex]) -> None:
+    """Of what differs those rows carry it on that are counted with a cause, and no others."""
+    for index in rows.values():
+        words, shares = index.words, shares_of(index.followers)
+        counted = shares.divergent - shares.others
+        traced = words.divergent & (index.followers.followers.cause != NOTHING)
+        assert counted == int(traced.sum())
+        said = np.array(WORDS)[words.word]
+        leaves = words.divergent & (words.divergent_below == 0)
+        assert set(said[leaves & traced]) <= {"carries", "begins", "heals"}
+        assert set(said[leaves & ~traced]) <= {"differs"}
 
 
 def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) -> None:

@@ -1564,7 +1564,8 @@ export interface components {
          *         to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
          *         through calls without values alone, which is a guess. `ahead` are those, of all,
          *         that run before the first cause here. `came` is null
-         *         where no difference came in from another rank.
+         *         where no difference came in from another rank. Where no cause is here, `again` is one of an
+         *         earlier step that shows here as well, else null.
          */
         DivergentShares: {
             divergent: number;
@@ -1580,6 +1581,8 @@ export interface components {
             earlier_step: number | null;
             /** @default null */
             came: components["schemas"]["CameIn"] | null;
+            /** @default null */
+            again: components["schemas"]["SameCause"] | null;
         };
         /**
          * CauseShare
@@ -1604,6 +1607,16 @@ export interface components {
             peer_node: number;
             calls: number;
             before: number;
+        };
+        /**
+         * SameCause
+         * @description What begins in an earlier `step`, at the node `first`, and jumps again at `node` here.
+         */
+        SameCause: {
+            node: number;
+            name: string;
+            step: number;
+            first: number;
         };
         /**
          * Dumps
@@ -2595,10 +2608,11 @@ export interface components {
          *         the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
          *         of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
          *         that the diagnosis did not know changed its call, what is in it, or a call that its reasons
-         *         name.
+         *         name. `worst` is the worst score that it brings about: its own, where that says something.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
+            worst: number | null;
             module: string | null;
             spoken: string | null;
             call: number | null;
@@ -3099,6 +3113,7 @@ export type DatabaseEntry = components['schemas']['DatabaseEntry'];
 export type DivergentShares = components['schemas']['DivergentShares'];
 export type CauseShare = components['schemas']['CauseShare'];
 export type CameIn = components['schemas']['CameIn'];
+export type SameCause = components['schemas']['SameCause'];
 export type Dumps = components['schemas']['Dumps'];
 export type DumpEntry = components['schemas']['DumpEntry'];
 export type Failure = components['schemas']['Failure'];

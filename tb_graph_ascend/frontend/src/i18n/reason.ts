@@ -4,7 +4,7 @@ import type { TFunction } from "i18next";
 
 import type { Finding, Reason, Refusal } from "../api/types";
 import { toldBriefly } from "../graph/named";
-import { shortNumber } from "../text/numbers";
+import { besideTexts, shortNumber, withoutZeros } from "../text/numbers";
 import { wordedFacts } from "./facts";
 import { tellsKind } from "./findingreasons";
 import { reasonsEn } from "./reasons.en";
@@ -25,27 +25,29 @@ function sentenceOf(code: Reason["code"], { of }: Record<string, unknown>): stri
   return own in reasonsEn ? own : code;
 }
 
-/** Long numbers with four digits, or with as many as tell those of the two runs apart. */
+/** Long numbers with four digits, those of the two runs with as many as show how far they are apart. */
 function shortened<Fact>(facts: Record<string, Fact>): Record<string, Fact | string> {
-  const rounded = (digits: number) => Object.fromEntries(Object.entries(facts).map(([key, fact]) => [key, shortFact(fact, digits)]));
-  const alike = ({ problem, benchmark }: Record<string, unknown>): boolean =>
-    problem === benchmark || (typeof problem === "string" && typeof benchmark === "string" && Number(problem) === Number(benchmark));
-  for (let digits = FEWEST; digits <= MOST_DIGITS; digits += 1) {
-    const short = rounded(digits);
-    if (alike(facts) || !alike(short)) return short;
-  }
-  return facts;
+  const short: Record<string, Fact | string> = Object.fromEntries(Object.entries(facts).map(([key, fact]) => [key, shortFact(fact)]));
+  const { problem, benchmark } = facts;
+  if (!isNumber(problem) || !isNumber(benchmark)) return short;
+  const [ours, theirs] = besideTexts(Number(problem), Number(benchmark)).map(withoutZeros);
+  return { ...short, problem: isLong(problem) ? ours ?? problem : problem, benchmark: isLong(benchmark) ? theirs ?? benchmark : benchmark };
 }
 
-const FEWEST = 4;
-/** That many tell any two doubles apart. */
-const MOST_DIGITS = 17;
 /** Arguments of so many characters are as long as their four digits would be: they are told as they were given. */
 const BRIEF = 7;
 const LONG = /^-?\d*\.\d{5,}(?:e[-+]?\d+)?$/i;
 
-function shortFact<Fact>(fact: Fact, digits: number): Fact | string {
-  return typeof fact === "string" && fact.length > BRIEF && LONG.test(fact) ? shortNumber(Number(fact), digits) : fact;
+function isNumber(fact: unknown): fact is string {
+  return typeof fact === "string" && fact.trim() !== "" && Number.isFinite(Number(fact));
+}
+
+function isLong(fact: string): boolean {
+  return fact.length > BRIEF && LONG.test(fact);
+}
+
+function shortFact<Fact>(fact: Fact): Fact | string {
+  return typeof fact === "string" && isLong(fact) ? withoutZeros(shortNumber(Number(fact))) : fact;
 }
 
 /** The sentence with every digit, for those who point at it. */

@@ -14,7 +14,7 @@ export const sureEn = {
     scores: "based on statistics only; elements were not compared",
     guessed: "what makes this value, or its match, was not recorded",
   },
-  behind: "another cause comes before it and may explain it",
+  behind: "another cause comes before it, and a way from that one to here may be unrecorded",
   told: "{{word}}: {{why}}",
   and: "; ",
   untold: "how sure it is, this file does not say: it was built by an earlier release",

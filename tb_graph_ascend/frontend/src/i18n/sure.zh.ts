@@ -14,7 +14,7 @@ export const sureZh = {
     scores: "仅由统计量得出，未见元素",
     guessed: "产生此值的调用或其匹配没有记录",
   },
-  behind: "之前另有原因，可能解释它",
+  behind: "之前另有原因，二者之间可能有未记录的路径",
   told: "{{word}}：{{why}}",
   and: "；",
   untold: "此文件由较早版本生成，未说明确定程度",

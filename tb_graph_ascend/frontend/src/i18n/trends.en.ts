@@ -100,7 +100,7 @@ export const trendsEn = {
   every: "every {{every}} steps, {{times}} times so far",
   parting: {
     weight: "{{weight}} × {{factor, short}} after that step’s update, and with it {{target}}",
-    decided: "They part at step {{step}}: {{target}} is {{own, short}} here, {{other, short}} in the other run, and the rest follows.",
+    decided: "They part at step {{step}}: {{target}} is {{own}} here, {{other}} in the other run, and the rest follows.",
     alone: {
       here: {
         skipped: "They part at step {{step}}: it is skipped here alone.",

@@ -102,7 +102,7 @@ export const trendsZh: typeof trendsEn = {
   every: "每 {{every}} 步出现一次，至今 {{times}} 次",
   parting: {
     weight: "该步更新之后{{weight}} 为 {{factor, short}} 倍，{{target}}随之不同",
-    decided: "两次运行在第 {{step}} 步分离：{{target}} 在本次运行中为 {{own, short}}，在另一次运行中为 {{other, short}}，其余由此而来。",
+    decided: "两次运行在第 {{step}} 步分离：{{target}} 在本次运行中为 {{own}}，在另一次运行中为 {{other}}，其余由此而来。",
     alone: {
       here: {
         skipped: "两次运行在第 {{step}} 步分离：仅本次运行跳过该步。",

@@ -3,7 +3,7 @@
 import type { TFunction } from "i18next";
 
 import type { AcrossCell, Cause, CausePlace, Claim, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
-import { calledAs, calledBriefly, marked } from "../graph/called";
+import { calledAs, calledBriefly, calledByName, marked } from "../graph/called";
 import { labelOfName, shortName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
@@ -64,9 +64,24 @@ export function nonfiniteMaker({ finding }: Cause): string | null {
   return finding.reasons.find((reason) => reason.code === "nonfinite_follows")?.maker ?? null;
 }
 
-/** What the score of a cause is of: its own output, or of a call without a partner what it hands on. */
-export function causeScoreText(t: TFunction, { finding: { node, score } }: Cause): string {
+/** What the score of a cause is of: its own output, of a call without a partner what it hands on, or the worst that it
+ * brings about where neither says anything. */
+export function causeScoreText(t: TFunction, { finding: { node, score }, worst }: Cause): string {
+  if (worst !== score) return t("findings.scoreBrought", { score: scoreText(worst) });
   return t(node.match === null ? "findings.scoreHandedOn" : "details.scoreIs", { score: scoreText(score) });
+}
+
+/** What the dump lacks of a cause without values, and where its difference is first seen behind it. */
+export function withoutValuesText(t: TFunction, cause: Cause): string {
+  const seen = cause.finding.reasons.map(seenIn).find((place) => place !== null);
+  const lacks = t("details.noValuesOfCause", { call: callText(t, cause) });
+  return seen ? `${lacks} ${t("details.firstSeenIn", { call: calledByName(seen) })}` : lacks;
+}
+
+/** The call behind a cause in whose values a reason sees the difference. */
+function seenIn(reason: Reason): string | null {
+  if ("reader" in reason) return reason.reader;
+  return "at" in reason && typeof reason.at === "string" ? reason.at : null;
 }
 
 /** The cause that a node is itself. */
@@ -320,12 +335,26 @@ export function modelFrame(stack: readonly string[]): Frame | null {
   return frames.find(({ file }) => !FRAMEWORK.test(file)) ?? frames[0] ?? null;
 }
 
-/** The benchmark's line of a call, where it reads otherwise than the problem's. */
-export function otherLine(stack: readonly string[], there: readonly string[] | null): Frame | null {
-  const [ours, theirs] = [modelFrame(stack), there && modelFrame(there)];
-  if (!ours || !theirs || ours.code === "" || theirs.code === "") return null;
+/** The benchmark's line of a call, where it reads otherwise than the problem's. Of one that is `calledOtherwise` it may
+ * be the person's own line that reads otherwise; where none does, the line itself tells that: what is given comes from
+ * elsewhere. The command does the same (`line_there`). */
+export function otherLine(stack: readonly string[], there: readonly string[] | null, calledOtherwise = false): Frame | null {
+  const [ours, theirs] = [linesOf(stack), linesOf(there ?? [])];
+  const pairs = calledOtherwise ? ours : ours.slice(0, 1);
+  const at = pairs.findIndex((mine, index) => readsOtherwise(mine, theirs[index]));
+  return theirs[at] ?? (calledOtherwise && ours.length > 0 ? (theirs[0] ?? null) : null);
+}
+
+/** Whether two lines have other code; of code that was not recorded nothing is known. */
+export function readsOtherwise(ours: Frame, theirs: Frame | undefined): boolean {
+  if (!theirs || ours.code === "" || theirs.code === "") return false;
   const said = ({ code }: Frame): string => code.replace(/\s+/g, " ");
-  return said(ours) === said(theirs) ? null : theirs;
+  return said(ours) !== said(theirs);
+}
+
+/** The line of a call, and the person's own where that is another. */
+function linesOf(stack: readonly string[]): Frame[] {
+  return [modelFrame(stack), callerFrame(stack)].filter((frame) => frame !== null);
 }
 
 /** The person's own innermost line, where the frame shown is a library's; null where they are one. */

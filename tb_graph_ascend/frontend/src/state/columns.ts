@@ -8,12 +8,14 @@ export interface Column {
   key: string;
   /** A number, or a text such as a checksum or an argument. */
   of: (value: ValuePair) => Measure | { text: string };
+  /** The number of the other run, where it stands beside it. */
+  beside?: (value: ValuePair) => Measure;
   /** What the number is of, where that changes from row to row. */
   part?: (value: ValuePair) => ErrorOf | null;
 }
 
-const PROBLEM: Column = { key: "problemNorm", of: ({ problem }) => told(problem) };
-const BENCHMARK: Column = { key: "benchmarkNorm", of: ({ benchmark }) => told(benchmark) };
+const PROBLEM: Column = { key: "problemNorm", of: ({ problem }) => told(problem), beside: ({ benchmark }) => numberOf(benchmark) };
+const BENCHMARK: Column = { key: "benchmarkNorm", of: ({ benchmark }) => told(benchmark), beside: ({ problem }) => numberOf(problem) };
 const DIFFERENCE: Column = {
   key: "normDifference",
   of: ({ problem, benchmark }) => difference(numberOf(problem), numberOf(benchmark)),

@@ -15,6 +15,30 @@ export function shortNumber(value: Measure | undefined, digits = DIGITS): string
   return value.toPrecision(digits).replace("e+", "e");
 }
 
+/** So many digits tell any two doubles apart, as all that there are do more briefly. */
+const MOST_DIGITS = 17;
+/** Of the difference of two numbers the first digit at least is right: 0.99999 beside 0.999999 is not beside 1. */
+const WITHIN = 0.1;
+
+/** Two numbers beside each other: four digits each, or as many as show how far they are apart. The command does the
+ * same (`builder/reasons/beside.py`). */
+export function besideTexts(one: Measure | undefined, other: Measure | undefined): [string, string] {
+  const rounded = (digits: number): [string, string] => [shortNumber(one, digits), shortNumber(other, digits)];
+  if (typeof one !== "number" || typeof other !== "number") return rounded(DIGITS);
+  const apart = one - other;
+  for (let digits = DIGITS; digits < MOST_DIGITS; digits += 1) {
+    const [left, right] = rounded(digits);
+    const isShown = Math.abs(Number(left) - Number(right) - apart) <= WITHIN * Math.abs(apart);
+    if (isShown) return digits === DIGITS ? [left, right] : [withoutZeros(left), withoutZeros(right)];
+  }
+  return [String(one), String(other)];
+}
+
+/** A number without the zeros at its end. */
+export function withoutZeros(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
+}
+
 /** A tick of a logarithmic axis, where 0.0001 must not read as 0; uPlot blanks those that would touch with null. */
 export function tickText(value: number | null): string {
   if (value === null) return "";

@@ -48,7 +48,11 @@ describe("arguments of two runs", () => {
   it.each([
     ["0.99998", "1", "0.99998 here and 1 in"],
     ["0.123456789", "0.5", "0.1235 here and 0.5 in"],
-    ["1.0000012345678", "1.0000019345678", "1.000001 here and 1.000002 in"],
+    ["1.0000012345678", "1.0000019345678", "1.0000012 here and 1.0000019 in"],
+    // Four digits would tell them apart, but not that neither is 1, nor how far apart they are.
+    ["0.99999000001", "0.999999", "0.99999 here and 0.999999 in"],
+    ["-0.009999900000000003", "-0.010000000000000002", "-0.0099999 here and -0.01 in"],
+    ["0.00099999", "0.001", "9.9999e-4 here and 0.001 in"],
     ["0.999999999", "1", "0.999999999 here and 1 in"],
     ["0.30000000000000004", "0.3", "0.30000000000000004 here and 0.3 in"],
   ])("%s and %s are told apart", (problem, benchmark, said) => {

@@ -27,6 +27,7 @@ import {
   senderTo,
   sideOfName,
   unnamedCalls,
+  withoutValuesText,
   withoutLostGradients,
   withoutNeighbours,
 } from "../../src/state/causes";
@@ -55,14 +56,22 @@ describe("the benchmark's line", () => {
     expect(otherLine(at("return  g"), at("return g"))).toBeNull();
     expect(otherLine(at("return g"), null)).toBeNull();
   });
+  it("is told of a call with other arguments even so, and the person's own where that reads otherwise", () => {
+    expect(otherLine(at("return g"), at("return g"), true)).toMatchObject({ code: "return g" });
+    expect(otherLine(at("return g"), null, true)).toBeNull();
+    const library = "File /venv/lib/python3.11/site-packages/models/llama.py, line 3, in forward, return sdpa(q, k, v)";
+    const called = (code: string) => [library, `File /job/train.py, line 9, in <module>, ${code}`];
+    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"), true)).toMatchObject({ code: "net(x, 1.0)" });
+    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"))).toBeNull();
+  });
 });
 
 describe("ledBackTo", () => {
   const { t } = createI18n();
   const cause = { nodes: [7, 70] } as Cause;
-  const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
+  const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
-    const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null };
+    const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
     expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here trace back to it" });
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
@@ -85,7 +94,7 @@ describe("ledBackTo", () => {
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
     expect(ledBackTo(t, cause, undefined)).toBeNull();
-    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0, perhaps: 0 }], others: 0, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null })).toBeNull();
+    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0, perhaps: 0 }], others: 0, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null })).toBeNull();
   });
 });
 
@@ -214,14 +223,22 @@ describe("what differs, in words", () => {
 describe("the name and score of a cause", () => {
   const { t } = createI18n();
   const node = { name: "Functional.linear.7.backward", kind: "api", label: "linear", direction: "backward", match: 3 };
-  const cause = { finding: { node, score: 0.5 }, call: 7 } as unknown as Cause;
+  const cause = { finding: { node, score: 0.5 }, worst: 0.5, call: 7 } as unknown as Cause;
   it("bear the mark of what ran backward, and the word", () => {
     expect(callText(t, cause)).toBe("linear #7 ↩ backward");
   });
   it("say whose score it is where the call has no partner", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
-    const alone = { finding: { node: { ...node, match: null }, score: 0.5 } } as unknown as Cause;
-    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: of what is handed on here/);
+    const alone = { finding: { node: { ...node, match: null }, score: 0.5 }, worst: 0.5 } as unknown as Cause;
+    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: one run alone makes this call/);
+  });
+  it("say what is brought about where the call itself hands on nothing that differs", () => {
+    const silent = { ...cause, finding: { node, score: 0, reasons: [] }, worst: 0.9 } as unknown as Cause;
+    expect(causeScoreText(t, silent)).toBe("score 0.90: the worst that comes of it behind this call");
+    expect(withoutValuesText(t, silent)).toMatch(/^The dump holds no numbers of what linear #7 ↩ backward puts out/);
+    const reasons = [{ code: "handed_on", value: "input.0", reader: "Functional.softmax.2.forward" }];
+    const seen = { ...silent, finding: { ...silent.finding, reasons } } as unknown as Cause;
+    expect(withoutValuesText(t, seen)).toMatch(/first seen behind it, in softmax #2\.$/);
   });
 });
 

@@ -6,7 +6,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import msgspec
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -14,14 +18,24 @@ from torch import nn
 import builder
 from builder import BuildOptions
 from builder.results.followers.named_causes import by_place
-from builder.results.followers.spread import divergent_nodes, shares_of, spread_of
-from builder.results.followers.step import step_followers
+from builder.results.followers.rows import merge
+from builder.results.followers.spread import (
+    SameCause,
+    divergent_nodes,
+    shares_of,
+    spread_of,
+    worst_scores,
+)
+from builder.results.followers.states import states_of
+from builder.results.followers.step import StepFollowers, StepReader, step_followers
 from builder.results.followers.told_way import told_way
 from builder.results.open_results import open_results
 from builder.results.reading import Results
+from builder.results.records import Finding
 from msprobe.pytorch import PrecisionDebugger
 from tb_graph_ascend.view.answer import answer
 from tests.builder.dumps import backward, forward, tensor, write_dump
+from tests.builder.results.followers.sides import Entry, both
 
 MADE, REDUCE, READ = (
     "Torch.mul.0.forward",
@@ -67,6 +81,22 @@ def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None
 
 def test_the_rank_itself_got_it_from_nobody(results: Results) -> None:
     assert shares_of(step_followers(results, 0, 1)).came is None
+
+
+def test_the_worst_that_a_cause_brings_about_stands_for_one_that_shows_nothing_itself(
+    results: Results,
+) -> None:
+    (finding,) = results.findings().findings
+    assert finding.score is not None and finding.score > results.findings().threshold
+    limit = results.findings().threshold
+    assert worst_scores(results, [finding], limit) == {finding.id: finding.score}
+    here = step_followers(results, finding.step, finding.rank)
+    worst = max(
+        here.states.score[here.divergent_of(here.rows.rows_of(np.array([finding.node.id])))]
+    )
+    for score in (None, 0.0):
+        silent = msgspec.structs.replace(finding, score=score)
+        assert worst_scores(results, [silent], limit) == {finding.id: pytest.approx(worst)}
 
 
 EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
@@ -211,3 +241,30 @@ def test_what_comes_through_weights_comes_of_the_one_cause_of_a_file(tmp_path: P
     assert cause.propagated_to >= both.certain and cause.divergent is not None
     assert cause.propagated_to == cause.divergent
     opened.close()
+
+
+def again(reads: float, score: float, before: float = 0.5) -> SameCause | None:
+    """What is said of a step without a cause, where a layer named in the step before differs."""
+    entries = [
+        Entry("root", match=0),
+        Entry("Module.first.Linear.forward.0", 0, 1, before, reads=before),
+        Entry("Module.second.Linear.forward.0", 0, 2, score, reads=reads),
+        Entry("Module.third.Linear.forward.0", 0, 3, 1.0, reads=score),
+    ]
+    rows = merge(*both(entries, entries))
+    named = SimpleNamespace(
+        node=SimpleNamespace(name=entries[2].name, side="problem", id=99), step=0, rank=0
+    )
+    read = StepReader(found_before=lambda: [cast(Finding, named)])
+    return shares_of(StepFollowers(rows, states_of(rows, (), 0.25), read)).again
+
+
+def test_a_cause_of_the_step_before_shows_again_where_it_jumps_anew() -> None:
+    found = again(reads=0.9, score=0.8)
+    assert found == SameCause(3, "Module.second.Linear.forward.0", 0, 99)
+    assert again(reads=0.5, score=0.9) == found
+
+
+def test_what_differs_no_more_than_what_runs_before_it_is_no_sign_of_the_same_cause() -> None:
+    assert again(reads=0.5, score=0.6) is None
+    assert again(reads=0.9, score=0.9, before=0.8) is None

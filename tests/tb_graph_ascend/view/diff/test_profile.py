@@ -43,9 +43,16 @@ def test_calls_of_the_optimizer_belong_to_it() -> None:
     assert found == ["forward", "backward", "after_backward", "optimizer"]
 
 
-def test_a_model_without_modules_goes_by_the_direction_of_its_calls() -> None:
-    found = passes(call("Tensor.mul.0"), call("Tensor.mul.0", "backward"), call("Tensor.add.0"))
-    assert found == ["forward", "backward", "forward"]
+def test_without_modules_only_what_is_differentiated_begins_the_next_forward_pass() -> None:
+    first = call("Tensor.mul.0"), call("Tensor.mul.0", "backward")
+    assert passes(*first, call("Tensor.add.0")) == ["forward", "backward", "after_backward"]
+    second = call("Tensor.mul.1"), call("Tensor.mul.1", "backward")
+    found = passes(*first, CLIP, *second, call("Tensor.addcdiv_.0"))
+    assert found == ["forward", "backward", "after_backward"] * 2
+
+
+def test_without_any_gradient_all_calls_are_one_forward_pass() -> None:
+    assert passes(call("Tensor.mul.0"), call("Tensor.add.0")) == ["forward"]
 
 
 def test_a_block_says_how_much_of_it_differs() -> None:

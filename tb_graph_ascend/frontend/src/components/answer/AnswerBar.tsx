@@ -110,11 +110,10 @@ function Causes({ answer }: { answer: Answer }) {
 
 function Headline({ cause, claim }: { cause: Cause; claim: Claim }) {
   const { t } = useTranslation();
-  const { finding } = cause;
   return (
     <span>
       {beginsText(t, cause, claim)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
-      {finding.score !== null && !healing(cause) && <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />}
+      {cause.worst !== null && !healing(cause) && <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />}
     </span>
   );
 }

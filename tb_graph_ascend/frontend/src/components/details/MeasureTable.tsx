@@ -70,8 +70,8 @@ function StatisticsTable({ value: { problem, benchmark, measures } }: { value: V
         {STATISTICS.map((name) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <NumberCell value={problem?.[name]} />
-            <NumberCell value={benchmark?.[name]} />
+            <NumberCell value={problem?.[name]} beside={benchmark?.[name]} />
+            <NumberCell value={benchmark?.[name]} beside={problem?.[name]} />
             <NumberCell value={difference(problem?.[name] ?? null, benchmark?.[name] ?? null)} />
             <NumberCell value={relativeOf(measures, name)} />
           </tr>

@@ -58,7 +58,7 @@ function OwnScore({ details }: { details: NodeDetails }) {
   if (node.score === null && handed) {
     return <ScoreChip score={handed.score} title={t("findings.scoreHandedOn", { score: scoreText(handed.score) })} />;
   }
-  if (node.score === null && cause) return <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />;
+  if (node.score === null && cause) return <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />;
   return <ScoreChip score={node.score} title={scoreTitle(t, details)} />;
 }
 

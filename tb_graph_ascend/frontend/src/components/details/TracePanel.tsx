@@ -165,7 +165,7 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
         hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>
       )}
       {hop.score === null && cause ? (
-        <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />
+        <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />
       ) : (
         <ScoreChip score={hop.score} />
       )}

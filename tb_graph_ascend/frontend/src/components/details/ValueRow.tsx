@@ -63,11 +63,12 @@ export function ValueRow({ value, columns, scored, ends, of: owner, open, toggle
       </th>
       <Attribute value={value} name="dtype" text={({ dtype, type }) => dtype ?? type} />
       <Attribute value={value} name="shape" text={shapeText} />
-      {columns.map(({ key, of, part }) => (
+      {columns.map(({ key, of, beside, part }) => (
         <Cell
           key={key}
           named={key}
           shown={of(value)}
+          beside={beside?.(value)}
           part={part?.(value) ?? null}
           itself={/norm$/i.test(key) && isArgument(value)}
         />
@@ -132,12 +133,14 @@ interface CellProps {
   /** The key of its column. */
   named: string;
   shown: Measure | { text: string };
+  /** The number of the other run. */
+  beside: Measure | undefined;
   part: ErrorOf | null;
   /** Not a norm, as the head of the column says, but the argument. */
   itself: boolean;
 }
 
-function Cell({ named, shown, part, itself }: CellProps) {
+function Cell({ named, shown, beside, part, itself }: CellProps) {
   const { t } = useTranslation();
   if (shown !== null && typeof shown === "object") {
     return (
@@ -147,7 +150,7 @@ function Cell({ named, shown, part, itself }: CellProps) {
     );
   }
   const note = part === null ? undefined : t(`score.short.${part}`);
-  return <NumberCell value={shown} note={itself ? "=" : note} named={named} />;
+  return <NumberCell value={shown} beside={beside} note={itself ? "=" : note} named={named} />;
 }
 
 function shapeText({ shape }: Value): string {

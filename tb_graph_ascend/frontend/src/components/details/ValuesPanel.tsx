@@ -9,7 +9,7 @@ import { calledAs } from "../../graph/called";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useInstead } from "../../hooks/useInstead";
-import { causeAt, causeScoreText } from "../../state/causes";
+import { causeAt, causeScoreText, withoutValuesText } from "../../state/causes";
 import { columnsFor } from "../../state/columns";
 import { useApp } from "../../state/store";
 import { worstFirst } from "../../state/worstfirst";
@@ -50,14 +50,14 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
   );
 }
 
-/** That nothing was recorded; of a cause, whose row has a score all the same, what that is of. */
+/** That nothing was recorded; of a cause what that hides, and what its score is of. */
 function NoValues({ node }: { node: number }) {
   const { t } = useTranslation();
   const cause = causeAt(useAnswer().data?.causes ?? [], node);
-  const told = cause && cause.finding.score !== null ? causeScoreText(t, cause) : "";
   return (
     <p className="message">
-      {t("details.noValues")} {told && <span className="muted">{told}</span>}
+      {cause ? withoutValuesText(t, cause) : t("details.noValues")}{" "}
+      {cause && cause.worst !== null && <span className="muted">{causeScoreText(t, cause)}</span>}
     </p>
   );
 }

@@ -54,7 +54,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
             {module !== null && !isItsModule(module, finding.node.name) && <span className="node-path">{spoken}&nbsp;›&nbsp;</span>}
             <span className="node-tail">{isItsModule(module, finding.node.name) ? calledAs(finding.node) : callText(t, cause)}</span>
           </span>
-          <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />
+          <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />
         </span>
         <span className="finding-meta">
           <StartTag heals={healing(cause) !== undefined} first={first} />

@@ -75,7 +75,7 @@ function Untraced({ first }: { first: Cause | undefined }) {
 }
 
 /** From where a difference came to a step and rank that has no cause of its own, with the way there. */
-function FromElsewhere({ shares: { came, divergent }, first }: { shares: DivergentShares; first: Cause | undefined }) {
+function FromElsewhere({ shares: { came, again, divergent }, first }: { shares: DivergentShares; first: Cause | undefined }) {
   const { t } = useTranslation();
   const step = useApp((state) => state.step) ?? 0;
   const rank = useApp((state) => state.rank) ?? 0;
@@ -91,6 +91,20 @@ function FromElsewhere({ shares: { came, divergent }, first }: { shares: Diverge
         </button>{" "}
         <button type="button" className="link" onClick={() => void goTo({ step, rank: from, node: there })}>
           {t("details.jump", { rank: from })}
+        </button>
+      </p>
+    );
+  }
+  if (again) {
+    const call = calledByName(again.name);
+    return (
+      <p>
+        {t("notes.sameCause", { call, step: again.step })}{" "}
+        <button type="button" className="link" onClick={() => void goTo({ step, rank, node: again.node })}>
+          {t("notes.goToCall", { call })}
+        </button>{" "}
+        <button type="button" className="link" onClick={() => void goTo({ step: again.step, rank, node: again.first })}>
+          {t("graph.missingCause")}
         </button>
       </p>
     );

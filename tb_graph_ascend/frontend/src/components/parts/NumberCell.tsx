@@ -4,17 +4,19 @@ import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Measure } from "../../api/types";
-import { fullNumber, shortNumber } from "../../text/numbers";
+import { besideTexts, fullNumber } from "../../text/numbers";
 
 interface Props {
   value: Measure | undefined;
+  /** The number of the other run, that the two are told apart. */
+  beside?: Measure | undefined;
   /** What the number is of, before it. */
   note?: string | undefined;
   /** The key of its column, where it is in one. */
   named?: string;
 }
 
-export function NumberCell({ value, note, named = "" }: Props) {
+export function NumberCell({ value, beside, note, named = "" }: Props) {
   const { t } = useTranslation();
   const [whole, setWhole] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -36,7 +38,7 @@ export function NumberCell({ value, note, named = "" }: Props) {
         onClick={select}
         onBlur={() => setWhole(false)}
       >
-        {whole ? full : shortNumber(value)}
+        {whole ? full : besideTexts(value, beside)[0]}
       </button>
     </td>
   );

@@ -1,18 +1,23 @@
 /* The line of code a cause stands on, and the person's own line that led there; the stack on hover. Where the
- * benchmark's line reads otherwise it stands below. */
+ * benchmark's line reads otherwise, or gives the call other arguments, it stands below. */
 
 import { useTranslation } from "react-i18next";
 
 import type { Cause } from "../../api/types";
 import type { Frame } from "../../text/frames";
-import { callerFrame, modelFrame, otherLine } from "../../state/causes";
+import { callerFrame, modelFrame, otherLine, readsOtherwise } from "../../state/causes";
 
-export function SourceLine({ cause: { stack, stack_there: there } }: { cause: Pick<Cause, "stack" | "stack_there"> }) {
+interface Props {
+  /** A cause, or where it begins since pairs were made, which is no finding. */
+  cause: Pick<Cause, "stack" | "stack_there"> & Partial<Pick<Cause, "finding">>;
+}
+
+export function SourceLine({ cause: { stack, stack_there: there, finding } }: Props) {
   const { t } = useTranslation();
   const frame = stack && modelFrame(stack);
   if (!frame) return null;
   const caller = callerFrame(stack);
-  const other = otherLine(stack, there);
+  const other = otherLine(stack, there, finding?.kind === "argument_differs");
   return (
     <>
       <p className="source-line" title={stack.join("\n")}>
@@ -24,7 +29,11 @@ export function SourceLine({ cause: { stack, stack_there: there } }: { cause: Pi
         <p className="source-line" title={there?.join("\n")}>
           <span className="muted">{t("answer.there")}</span>
           <Place frame={other} />
-          <code>{other.code}</code>
+          {[frame, caller].some((mine) => mine && readsOtherwise(mine, other)) || other.code === "" ? (
+            <code>{other.code}</code>
+          ) : (
+            <span className="muted">{t("answer.readsTheSame")}</span>
+          )}
         </p>
       )}
     </>

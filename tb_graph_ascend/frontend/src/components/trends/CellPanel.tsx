@@ -7,7 +7,7 @@ import { trendCellQuery } from "../../api/trends";
 import { openDatabase } from "../../state/actions";
 import { NOWHERE, useTrends } from "../../state/trends";
 import { apartSentence } from "../../text/apart";
-import { shortNumber } from "../../text/numbers";
+import { besideTexts, shortNumber } from "../../text/numbers";
 import { CopyButton } from "../parts/CopyButton";
 import { useSeriesName } from "./seriesname";
 
@@ -17,8 +17,6 @@ interface Props {
   name: string;
   step: number;
 }
-
-const numberOf = (value: number | null): string => (value === null ? "–" : shortNumber(value));
 
 export function CellPanel({ run, kind, name, step }: Props) {
   const { t } = useTranslation();
@@ -35,8 +33,7 @@ export function CellPanel({ run, kind, name, step }: Props) {
         <ul className="trend-ranks" aria-label={t("trends.ranks")}>
           {data.ranks.map(({ rank, value, minority, other: beside, octaves }) => (
             <li key={rank} className={minority ? "minority" : ""} title={minority ? t("trends.rankDiffers", { rank }) : undefined}>
-              <b>{t("findings.rank", { rank })}</b> {numberOf(value)}
-              {other !== null && ` / ${numberOf(beside)}`}
+              <b>{t("findings.rank", { rank })}</b> {other === null ? shortNumber(value) : besideTexts(value, beside).join(" / ")}
               {octaves !== null && ` · ${apartSentence(t, value, beside)}`}
             </li>
           ))}

@@ -8,7 +8,7 @@ import { useChosenLines } from "../../hooks/useChosenLines";
 import { useRunNames } from "../../hooks/useRunNames";
 import { seriesOf, useTrends } from "../../state/trends";
 import { apartText } from "../../text/apart";
-import { shortNumber } from "../../text/numbers";
+import { besideTexts, shortNumber } from "../../text/numbers";
 import { useSeriesName } from "./seriesname";
 
 /** The values of a series by step, of both runs. */
@@ -75,10 +75,11 @@ export function LineTable({ run }: { run: string }) {
 function Cells({ one, other }: { one: number | null | undefined; other: { value: number | null | undefined } | null }) {
   const { t } = useTranslation();
   if (other === null) return <td>{shortNumber(one)}</td>;
+  const [ours, theirs] = besideTexts(one, other.value);
   return (
     <>
-      <td>{shortNumber(one)}</td>
-      <td>{shortNumber(other.value)}</td>
+      <td>{ours}</td>
+      <td>{theirs}</td>
       <td>{apartText(t, one, other.value)}</td>
     </>
   );

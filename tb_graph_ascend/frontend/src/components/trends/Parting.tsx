@@ -8,6 +8,7 @@ import type { TrendDecision } from "../../api/messages";
 import { APART } from "../../graph/octaves";
 import { claimEvidence, claimGaps, claimHeadline } from "../../i18n/claim";
 import { openTo, seriesOf, useTrends } from "../../state/trends";
+import { besideTexts, withoutZeros } from "../../text/numbers";
 import { OtherSeries } from "./OtherSeries";
 import { useSeriesName } from "./seriesname";
 
@@ -43,7 +44,10 @@ export function Parting({ run, other }: { run: string; other: string }) {
     return band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts);
   }
   function decision({ target: [of], own, other: theirs }: TrendDecision): string {
-    if (own !== null && theirs !== null) return t("trends.parting.decided", { ...facts, own, other: theirs });
+    if (own !== null && theirs !== null) {
+      const [here, there] = besideTexts(own, theirs).map(withoutZeros);
+      return t("trends.parting.decided", { ...facts, own: here, other: there });
+    }
     const side = own === null ? "there" : "here";
     const what = of === "skipped" || of === "clip" ? of : "set";
     return t(`trends.parting.alone.${side}.${what}`, facts);
