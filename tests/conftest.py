@@ -54,15 +54,14 @@ LONGEST = (
 """Files that take longest, first: the one that starts last decides when all workers are done."""
 
 
-def pytest_configure() -> None:
-    """Let no place of the list be one that was moved away: what it named would start late."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; what is not listed follows in its order.
+
+    A place of the list that was moved away is refused: what it named would start late.
+    """
     gone = [name for name in LONGEST if not (ROOT / "tests" / name).exists()]
     if gone:
         raise pytest.UsageError(f"tests/conftest.py: LONGEST names {gone}, which are not in tests/")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first; what is not listed follows in its order."""
 
     def place(item: pytest.Item) -> int:
         name = item.path.relative_to(ROOT / "tests").as_posix()
