@@ -106,7 +106,7 @@ def findings(path: Path, program: type[Net], monkeypatch: pytest.MonkeyPatch) ->
             model(torch.randn(32, 64, dtype=torch.bfloat16)).square().mean().backward()
         debugger.close()
         sides.append(path / str(wrong))
-    return [found.name for found in builder.build(*sides, path / "out").findings]
+    return [found.name for found in builder.build(sides[0], sides[1], path / "out").findings]
 
 
 @pytest.mark.parametrize(
