@@ -56,8 +56,9 @@ class LoneConflict:
 
     The first of them that a rank's graph has is meant. `more` are parameters of which the same is
     true. It is `late` where it is about what an optimizer reads or writes, and `value` is what it
-    is about. `shown` are the entries, by rank, that show it of any of the parameters; `updates` are the optimizer's calls, by rank, that work on all these parameters, or on
-    any where it is about none.
+    is about. `shown` are the entries, by rank, that show it of any of the parameters. `updates` are
+    the optimizer's calls, by rank, that work on all these parameters, or on any where it is about
+    none.
     """
 
     found: CheckFinding
