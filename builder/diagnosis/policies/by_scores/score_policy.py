@@ -241,8 +241,9 @@ class ByScores:
     def _call_between(self, node: TreeNode, row: int) -> Change | None:
         """The call of the problem alone that a value went through, or the last inside a module."""
         ours = self._makers.of(row)[0]
-        ways = [ours] if ours is not None else self._passed_calls.alone(row)
-        known = (self._changes.at(call) for call in ways)
+        if ours is not None:
+            return self._changes.at(ours)  # none where the layout made it
+        known = (self._changes.at(call) for call in self._passed_calls.alone(row))
         found = next((change for change in known if change is not None), None)
         if found is None and self._facts.comparison.is_output[row]:
             return self._changes.inside(node)
