@@ -6,7 +6,7 @@ they are one finding, of which both are said.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import UNSET
@@ -14,7 +14,7 @@ from msgspec import UNSET
 from builder.diagnosis.causes import Place
 from builder.match.tree import runs_behind_gradients
 from builder.ranks.checks.lone_conflicts import LoneConflict
-from builder.reasons import Explained, RanksConflict
+from builder.reasons import Explained, ParameterDiffers, RanksConflict, Reason
 from builder.work.outcome import StoredFinding
 
 _STEP = "optimizer"
@@ -133,10 +133,19 @@ def _joined(group: Sequence[StoredFinding]) -> StoredFinding:
     places = [_own(one) for one in others if (one.graph, one.node) != (first.graph, first.node)]
     return replace(
         first,
-        reasons=[reason for one in group for reason in one.reasons],
+        reasons=[*first.reasons, *_new_reasons(first, others)],
         places=(*first.places, *places, *(place for one in others for place in one.places)),
         propagated_to=sum(one.propagated_to for one in group),
     )
+
+
+def _new_reasons(first: StoredFinding, others: Sequence[StoredFinding]) -> Iterator[Reason]:
+    """What others say that the first does not: that one more parameter differs is a place of it."""
+    is_told = any(isinstance(reason, ParameterDiffers) for reason in first.reasons)
+    for one in others:
+        for reason in one.reasons:
+            if not (is_told and isinstance(reason, ParameterDiffers)):
+                yield reason
 
 
 def _with_one(

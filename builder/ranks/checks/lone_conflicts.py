@@ -8,7 +8,7 @@ in both runs is how the program works.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -56,14 +56,16 @@ class LoneConflict:
 
     The first of them that a rank's graph has is meant. `more` are parameters of which the same is
     true. It is `late` where it is about what an optimizer reads or writes, and `value` is what it
-    is about. `updates` are the optimizer's calls, by rank, that work on all these parameters, or on
-    any where it is about none.
+    is about. `shown` are the entries, by rank, that show it of any of the parameters. `updates` are
+    the optimizer's calls, by rank, that work on all these parameters, or on any where it is about
+    none.
     """
 
     found: CheckFinding
     names: dict[int, list[str]]
     more: tuple[str, ...] = ()
     late: bool = False
+    shown: dict[int, frozenset[str]] = field(default_factory=dict)
     updates: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @property
@@ -83,8 +85,11 @@ class LoneConflict:
         return is_told or told_value(self.found).startswith(PARAMETERS)
 
     def is_shown_by(self, kind: str, name: str, rank: int) -> bool:
-        """Whether a finding of a rank is that the benchmark has another value of the parameter."""
-        is_named = name in self.names.get(rank, ())
+        """Whether a finding of a rank is that the benchmark has another value of the parameter.
+
+        Which call of its module reads the parameter says nothing: micro-batches share it.
+        """
+        is_named = _reader_of(name) in map(_reader_of, self.shown.get(rank, ()))
         return self.is_of_parameters and kind == "parameter_differs" and is_named
 
     @property
@@ -140,7 +145,22 @@ def _grouped(findings: list[CheckFinding], step: CheckedStep) -> Iterator[LoneCo
             told.update(parameters)
             shown = names.of(new[0], of_step=names.are_most(new[0], len(new)))
             late, updates = names.is_late(new[0]), names.updates_of(set(parameters))
-            yield LoneConflict(new[0], shown, tuple(parameters[1:]), late, updates)
+            every = _of_all([shown, *(names.of(each, of_step=False) for each in new[1:])])
+            yield LoneConflict(new[0], shown, tuple(parameters[1:]), late, every, updates)
+
+
+def _of_all(shown: Iterable[Mapping[int, Iterable[str]]]) -> dict[int, frozenset[str]]:
+    """What shows any of several findings, by rank."""
+    found: dict[int, set[str]] = defaultdict(set)
+    for names in shown:
+        for rank, own in names.items():
+            found[rank].update(own)
+    return {rank: frozenset(own) for rank, own in found.items()}
+
+
+def _reader_of(name: str) -> str:
+    """An entry's name without the number of its call."""
+    return name.rpartition(".")[0]
 
 
 def _without_followers(findings: list[CheckFinding]) -> list[CheckFinding]:

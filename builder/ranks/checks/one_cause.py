@@ -10,6 +10,7 @@ from builder.reasons import (
     ClippedApart,
     CopiesScaledApart,
     GradientsScaledApart,
+    LayersEqual,
     PartAdded,
     PartBent,
     RankReason,
@@ -39,13 +40,14 @@ def kind_of(finding: CheckFinding) -> tuple[Hashable, ...]:
 def cause_of(finding: CheckFinding) -> Hashable | None:
     """What findings of one cause have alike; None for one that stands for itself.
 
-    One cause are parameters that ranks hold unlike or update alike wrongly, whichever they are, and
-    sums of unlike parameters: from the first collective that is out of step all others are.
+    One cause are parameters that ranks hold unlike or update alike wrongly, whichever they are,
+    those of layers that a stage holds in place of its own, and sums of unlike parameters: from the
+    first collective that is out of step all others are.
     """
     said = kind_of(finding)
     if finding.node.startswith(OPTIMIZER):
         return (*said, finding.ranks)
-    if _is_of_replicas(finding):
+    if _is_of_replicas(finding) or _says(finding, (LayersEqual,)):
         return (*said[:2], finding.ranks)
     if _says(finding, (UnlikeAdded,)):
         return (*said, finding.ranks)

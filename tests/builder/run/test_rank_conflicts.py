@@ -15,6 +15,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from builder import build, diagnose
 from builder.results.report import Suspect
+from evaluation.parallel.faults.base import PP
+from evaluation.parallel.faults.pipeline import pp_stage_division
+from evaluation.parallel.record import record
+from evaluation.parallel.size import Size
 from msprobe.pytorch import PrecisionDebugger
 from tests.rank_processes import run_ranks
 
@@ -28,8 +32,10 @@ def _train(folder: Path, fault: str, rank: int) -> None:
     debugger = PrecisionDebugger(config_path=str(folder / "config.json"))
     for step in range(2):
         with torch.no_grad():
-            if fault == "replica" and rank == 1 and step == 0:
+            if fault in ("replica", "replicas", "beside") and rank == 1 and step == 0:
                 inner[2].weight.mul_(1.1)
+            if (fault == "beside" or (fault == "replicas" and rank == 1)) and step == 0:
+                inner[0].weight.mul_(1.2)
         debugger.start(model)
         batch = torch.randn(4, 8, generator=torch.Generator().manual_seed(10 * step + rank))
         with model.no_sync() if fault in ("no_sync", "mixed") else nullcontext():
@@ -132,3 +138,27 @@ def test_sums_that_are_out_of_step_are_one(sound: Path, tmp_path: Path) -> None:
     mixed = [each for each in found if "adds up the gradients of unlike" in each.reasons[0]]
     assert [each.node for each in mixed] == ["Distributed.all_reduce.0.forward"]
     assert any(reason.startswith("the same is true of 1 more") for reason in mixed[0].reasons)
+
+
+def test_replicas_of_two_modules_are_one(sound: Path, tmp_path: Path) -> None:
+    (only,) = _found(_recorded(tmp_path / "run", "replicas"), sound, tmp_path / "out")
+    assert only.node == "Module.module.0.Linear.forward.0"
+    assert "the same is true of 1 more: 2.weight" in only.reasons
+
+
+def test_a_parameter_that_all_ranks_have_otherwise_stands_for_itself(
+    sound: Path, tmp_path: Path
+) -> None:
+    found = _found(_recorded(tmp_path / "run", "beside"), sound, tmp_path / "out")
+    first = [each for each in found if each.step == 0]
+    nodes = {"Module.module.0.Linear.forward.0": False, "Module.module.2.Linear.forward.0": True}
+    assert {e.node: any("dp ranks" in r for r in e.reasons) for e in first} == nodes
+
+
+def test_a_stage_that_holds_another_stages_layers_is_one(tmp_path: Path) -> None:
+    for name, change in (("p", pp_stage_division), ("b", None)):
+        record(PP, tmp_path / name, "statistics", 0, Size(), change)
+    (only,) = _found(tmp_path / "p" / "dump", tmp_path / "b" / "dump", tmp_path / "out")
+    assert only.ranks == (1,)
+    assert any("which lies on another stage" in reason for reason in only.reasons)
+    assert sum("before the step computes anything" in reason for reason in only.reasons) == 1

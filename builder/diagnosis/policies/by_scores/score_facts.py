@@ -30,6 +30,7 @@ class ScoreFacts:
         nodes = comparison.pairs.node
         ratio = comparison.scores.judged / comparison.scores.limit
         self._strain = np.where(np.isnan(ratio), 0.0, ratio)
+        self._strained = set(nodes[self._strain > 1.0].tolist())
         inexact = nodes[comparison.scores.error > 0]
         self._first_inexact = int(inexact[0]) if inexact.size else -1
         forgiven = comparison.scores.judged == comparison.scores.limit
@@ -75,6 +76,16 @@ class ScoreFacts:
     def stands_out(self, rows: list[int], usual: float) -> bool:
         """Whether an error is further above its tolerance than was usual."""
         return any(self._strain[row] > usual for row in rows)
+
+    def beyond_tolerance(self, node: TreeNode) -> list[int]:
+        """The rows further apart than their tolerance, and no further than the threshold.
+
+        A coarse format has a narrow scale between the two: what loses six of eight bits is there.
+        """
+        if node.exec_order not in self._strained:
+            return []
+        divergent = self._facts.is_divergent
+        return [r for r in self._paired.rows(node) if self._strain[r] > 1.0 and not divergent[r]]
 
     def begins_inexactness(self, node: TreeNode) -> bool:
         """Whether all before this node agrees to the last digit and its output plainly does not."""

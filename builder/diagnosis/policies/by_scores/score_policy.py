@@ -11,7 +11,7 @@ from dataclasses import replace
 from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.changes import Changes
 from builder.diagnosis.facts import DivergentRows, Facts
-from builder.diagnosis.finding import Finding
+from builder.diagnosis.finding import Change, Finding
 from builder.diagnosis.nonfinite import nonfinite_at
 from builder.diagnosis.passed_calls import PassedCalls
 from builder.diagnosis.policies.by_scores.candidates import Candidates
@@ -56,12 +56,16 @@ class ByScores:
         self._makers, self._let_pass = ValueMakers(facts, flows), LetPass(facts, known)
         self._has_read = False
         # Distances, of which edges tell, are unknown.
-        self.sightings = Sightings(facts, changes, PassedCalls(facts))
+        self._passed_calls = PassedCalls(facts)
+        self.sightings = Sightings(facts, changes, self._passed_calls)
 
     def judge(self, node: TreeNode) -> Iterator[Verdict]:
         """The node alone; what it puts out by rounding alone may pass whatever is said of it."""
         self._makers.reached(self._matching.partner[node])
-        if self._scored.is_noteworthy(node):
+        between = self._put_between(node)
+        if between is not None:
+            yield self._of(node, between)
+        elif self._scored.is_noteworthy(node):
             yield self._verdict(node)
             yield self._passing(node, self._scored.forgiven(node), rounding=True)
         if self._facts.paired.rows(node):
@@ -224,6 +228,26 @@ class ByScores:
         if facts.divergent(node).outputs or (known > 0).any() or not (known == 0).any():
             return None
         return Named("introduced", node, Introduced(*facts.worst_score(made), input_score=0.0))
+
+    def _put_between(self, node: TreeNode) -> Named | None:
+        """Name a call of the problem alone that moves a value, inside the threshold, on its way."""
+        for row in self._scored.beyond_tolerance(node):
+            if self._makers.is_put_between(node, row):
+                change = self._call_between(node, row)
+                score = float(self._facts.comparison.scores.score[row])
+                return None if change is None else self._changes.naming(change, node, score)
+        return None
+
+    def _call_between(self, node: TreeNode, row: int) -> Change | None:
+        """The call of the problem alone that a value went through, or the last inside a module."""
+        ours = self._makers.of(row)[0]
+        if ours is not None:
+            return self._changes.at(ours)  # none where the layout made it
+        known = (self._changes.at(call) for call in self._passed_calls.alone(row))
+        found = next((change for change in known if change is not None), None)
+        if found is None and self._facts.comparison.is_output[row]:
+            return self._changes.inside(node)
+        return found
 
     def _makes_nonfinite(self, case: Case) -> bool:
         return (

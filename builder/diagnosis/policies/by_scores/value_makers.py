@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
+from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT, Producers
 from builder.match.tree import TreeNode
@@ -83,3 +85,32 @@ class ValueMakers:
         scores = facts.comparison.scores.score
         before = max((float(scores[r]) for r in same), default=1.0)
         return made if float(scores[row]) - before > facts.threshold + before else None
+
+    def is_put_between(self, node: TreeNode, row: int) -> bool:
+        """Whether the problem changes a value that the benchmark hands on untouched.
+
+        The benchmark reads, or a module puts out, the very elements that a call of both runs made.
+        What the problem has there no call of both runs made, and it is further apart than what that
+        call made: by what two distances differ that are one (PLAIN, of estimates), for nothing that
+        both runs call stands between to put the rest of it in.
+        """
+        ours, theirs = self.of(row)
+        made = self._partner.get(theirs) if theirs is not None else None
+        if made is None or made is node or ours in self._partner:
+            return False
+        before = self._made_as(made, self._facts.paired.value_pair(row)[1])
+        error = self._facts.comparison.scores.error
+        if not before or not self._facts.sees_elements(row):
+            return False
+        return float(error[row]) > PLAIN * ESTIMATED * max(float(error[r]) for r in before)
+
+    def _made_as(self, made: TreeNode, theirs: int) -> list[int]:
+        """The rows of what a call put out whose benchmark's elements are those of a value."""
+        facts, numbers = self._facts, self.theirs.prints.numbers
+        return [
+            r
+            for r in facts.paired.rows(made)
+            if facts.comparison.is_output[r]
+            and facts.sees_elements(r)
+            and numbers[facts.paired.value_pair(r)[1]] == numbers[theirs]
+        ]

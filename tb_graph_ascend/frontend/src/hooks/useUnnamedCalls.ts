@@ -4,7 +4,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 
 import { aloneQuery, detailsQuery } from "../api/queries";
 import type { Cause, Node } from "../api/types";
-import { sameLine, unnamedCalls, withoutLostGradients, withoutNeighbours } from "../state/causes";
+import { sameLine, unnamedCalls, withoutLayout, withoutLostGradients, withoutNeighbours } from "../state/causes";
 import { useApp } from "../state/store";
 
 /** Stacks whose lines are looked at; more than calls are named. */
@@ -21,7 +21,7 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
   const acrossPrograms = causes.some(({ finding }) => finding.certainty?.basis === "edges");
   const known = !acrossPrograms && forward.data && backward.data;
   const alone = known ? [...forward.data.rows, ...backward.data.rows] : [];
-  const rows = withoutLostGradients(causes, withoutNeighbours(causes, alone));
+  const rows = withoutLayout(withoutLostGradients(causes, withoutNeighbours(causes, alone)));
   const calls = unnamedCalls(causes, rows.map(({ node }) => node));
   const stacks = new Map(rows.map(({ node, stack }) => [node.id, stack ?? -node.id]));
   const stackOf = ({ id }: Node): number | undefined => stacks.get(id);

@@ -178,6 +178,13 @@ export function unnamedCalls<Call extends { name: string; side: string }>(causes
   return alone.filter(({ name }) => !named.has(kindOfCall(name)) && !renamed(kindOfCall(name)));
 }
 
+/** Of calls that one run alone makes those that are the model's: what a parallel layout calls between and inside of
+ * layers, as sums over ranks and the views around them, is no change, and where it computes otherwise the layer's
+ * output says so. */
+export function withoutLayout<Row extends { node: Pick<Node, "match_reason"> }>(alone: readonly Row[]): Row[] {
+  return alone.filter(({ node }) => node.match_reason !== "layout");
+}
+
 /** Of calls that one run alone makes those that a cause does not end or begin: its sentence names the last of a run of
  * calls, and what stands right before or behind them in the same run of the program is one change with them. */
 export function withoutNeighbours<Row extends { node: Pick<Node, "id" | "name" | "side"> }>(causes: readonly Cause[], alone: readonly Row[]): Row[] {

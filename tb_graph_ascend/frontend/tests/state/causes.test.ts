@@ -27,9 +27,10 @@ import {
   senderTo,
   sideOfName,
   unnamedCalls,
-  withoutValuesText,
+  withoutLayout,
   withoutLostGradients,
   withoutNeighbours,
+  withoutValuesText,
 } from "../../src/state/causes";
 
 describe("modelFrame", () => {
@@ -154,6 +155,14 @@ describe("an update of what one run alone calls", () => {
     const rows = [{ module: "optimizer", node: { name: "Tensor.add_.2.forward", side: "benchmark" as Side, direction: "forward" as const } }];
     expect(withoutLostGradients(cause("missing_calls"), rows)).toEqual([]);
     expect(withoutLostGradients(cause("extra_calls"), rows)).toHaveLength(1);
+  });
+});
+
+describe("what a parallel layout calls", () => {
+  const row = (name: string, match_reason: string | null) => ({ node: { name, match_reason } });
+  it("is no other cause, what the model calls is", () => {
+    const rows = [row("Tensor.view_as.0.forward", "layout"), row("Tensor.tanh.0.forward", null), row("Tensor.mul.0.forward", "no partner")];
+    expect(withoutLayout(rows).map(({ node }) => node.name)).toEqual(["Tensor.tanh.0.forward", "Tensor.mul.0.forward"]);
   });
 });
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builder.ranks.checks.check_finding import CheckFinding
 from builder.ranks.checks.repeats import with_repeats
-from builder.reasons import CopiesScaledApart, OptimizerApart, ReplicasDiffer
+from builder.reasons import CopiesScaledApart, LayersEqual, OptimizerApart, ReplicasDiffer
 
 
 def _differs(node: str, value: str, step: int = 0, axis: str = "dp") -> CheckFinding:
@@ -29,6 +29,19 @@ def test_the_same_of_another_parameter_is_of_one_cause() -> None:
     (only,) = with_repeats([GRADIENT, other, UPDATE, update])
     assert only.alike == [other]
     assert only.later == [UPDATE, update]
+
+
+def test_the_parameters_of_layers_that_a_stage_holds_for_others_are_of_one_cause() -> None:
+    def held(layer: int, value: str, ranks: tuple[int, ...]) -> CheckFinding:
+        said = LayersEqual(f"parameters.{value}", str(ranks[0]), "Module.layers.1.up.Linear")
+        node = f"Module.layers.{layer}.up.Linear.forward.0"
+        return CheckFinding("share", 0, node, "pp", ranks, "", (said,))
+
+    first, *alike = (held(n, value, (1,)) for n in (2, 3) for value in ("weight", "bias"))
+    other = held(4, "weight", (2,))
+    listed = with_repeats([first, *alike, other])
+    assert [each.first for each in listed] == [first, other]
+    assert listed[0].alike == alike
 
 
 def test_other_axes_other_steps_and_other_kinds_stand_alone() -> None:
