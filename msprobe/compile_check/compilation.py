@@ -94,11 +94,15 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """The results of one run by name: outputs and gradients; and what the compiler counted."""
+    """The results of one run by name: outputs and gradients; and what the compiler counted.
+
+    `is_anew` says that no graph came from a cache: it did what it does without caches.
+    """
 
     results: dict[str, torch.Tensor]
     counts: dict[str, int]
     modules: int
+    is_anew: bool
 
 
 def check_compilation(
@@ -121,7 +125,7 @@ def check_compilation(
     compiled = options.compiled
     _refuse_chance(make)
     own = _of_torch(lambda: _run(make, compiled, settings=_own_settings(make)))
-    plain = _run(make, compiled)
+    plain = own if own.is_anew else _run(make, compiled)
     recorded = _recorded(make, folder / "compiled", level, compiled)
     eager = _recorded(make, folder / "eager", level, lambda model: model)
     changed = unequal(plain.results, recorded.results)
@@ -269,7 +273,7 @@ def _run(
         debugger.stop()
         debugger.step()
     modules = sum(1 for _ in case.model.modules())
-    return _Ran(dict(results_of(case.model, result, loss)), _counts(), modules)
+    return _Ran(dict(results_of(case.model, result, loss)), _counts(), modules, _is_anew())
 
 
 def _own_settings(make: MakeCase) -> Settings:
@@ -361,3 +365,12 @@ def _counts() -> dict[str, int]:
         "pattern matches": int(counters["inductor"]["pattern_matcher_count"]),
         "graphs": int(counters["stats"]["unique_graphs"]),
     }
+
+
+def _is_anew() -> bool:
+    """Whether inductor is known to have made each graph itself, and taken none from a cache: it
+    counts what it finds there. Of other compilers nothing is known.
+    """
+    inductor, above = (torch._dynamo.utils.counters[name] for name in ("inductor", "aot_autograd"))
+    made = inductor["fxgraph_cache_miss"] + inductor["fxgraph_cache_bypass"]
+    return made > 0 and not inductor["fxgraph_cache_hit"] and not above["autograd_cache_hit"]
