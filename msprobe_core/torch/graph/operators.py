@@ -203,9 +203,12 @@ def _define(library: torch.library.Library, name: str, schema: str, run: Any) ->
     library.define(schema)
     for key in _KEYS:
         library.impl(name, run, key)
-    # Without any tensor among its arguments a call is of the key "Undefined".
-    for key in ("Meta", "Undefined", *_WITHOUT_ELEMENTS):
+    for key in ("Meta", *_WITHOUT_ELEMENTS):
         library.impl(name, _nothing, key)
+    if "Tensor " not in schema:
+        # A gradient that nobody has sent leaves a call without a tensor, hence without a device.
+        # Not "Undefined": torch takes that for what an operator is made of, and puts that there.
+        library.impl(name, _nothing, "CompositeExplicitAutograd")
     torch.library.register_vmap(f"{NAMESPACE}::{name}", _not_batched, lib=library)
 
 
