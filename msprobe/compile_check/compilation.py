@@ -31,6 +31,7 @@ from msprobe.compile_check.results import (
     results_apart,
     results_of,
     rounding,
+    state_of,
     unequal,
 )
 from msprobe.errors import CheckError
@@ -94,7 +95,8 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """The results of one run by name: outputs and gradients; and what the compiler counted.
+    """The results of one run by name: outputs, gradients and what it wrote in place; and what the
+    compiler counted.
 
     `is_anew` says that no graph came from a cache: it did what it does without caches.
     """
@@ -125,9 +127,10 @@ def check_compilation(
     compiled = options.compiled
     _refuse_chance(make)
     own = _of_torch(lambda: _run(make, compiled, settings=_own_settings(make)))
+    _refuse_nothing(own)
     plain = own if own.is_anew else _run(make, compiled)
     recorded = _recorded(make, folder / "compiled", level, compiled)
-    eager = _recorded(make, folder / "eager", level, lambda model: model)
+    eager = _recorded(make, folder / "eager", level, _as_it_is, _in_eager)
     changed = unequal(plain.results, recorded.results)
     built = build(folder / "compiled", folder / "eager", folder)
     names = sorted({*plain.counts, *recorded.counts})
@@ -223,23 +226,39 @@ def _blamed(
 
 
 def _refuse_chance(make: MakeCase) -> None:
-    one, other = (_run(make, lambda model: model).results for _ in range(2))
+    one, other = (_run_eager(make).results for _ in range(2))
     differing = unequal(one, other)
     if differing:
         raise CheckError(
             f"two eager runs from one seed differ in {differing[0]}",
-            "take chance out of the function: other seeds, threads, or unset arguments",
+            "take chance out of the function (other seeds, threads, unset arguments), and make "
+            "the model and what it writes in there",
         )
 
 
-def _recorded(make: MakeCase, folder: Path, level: str, prepare: Prepare) -> _Ran:
+def _refuse_nothing(own: _Ran) -> None:
+    if not own.counts["graphs"]:
+        raise CheckError(
+            "torch.compile made no graph of this model, so eager would be compared with itself",
+            "see whether compiling is switched off (TORCHDYNAMO_DISABLE, torch.compiler.disable), "
+            "and with --fullgraph what breaks the graph",
+        )
+
+
+def _recorded(
+    make: MakeCase,
+    folder: Path,
+    level: str,
+    prepare: Prepare,
+    settings: Settings | None = None,
+) -> _Ran:
     folder.mkdir(parents=True, exist_ok=True)
     config = folder.with_suffix(".json")
-    settings = {"capture": "graph", "level": level, "dump_path": str(folder.absolute())}
-    config.write_text(json.dumps(settings), encoding="utf-8")
+    recording = {"capture": "graph", "level": level, "dump_path": str(folder.absolute())}
+    config.write_text(json.dumps(recording), encoding="utf-8")
     debugger = PrecisionDebugger(config)
     try:
-        return _run(make, prepare, debugger)
+        return _run(make, prepare, debugger, settings)
     finally:
         debugger.close()
 
@@ -260,6 +279,7 @@ def _run(
     torch.manual_seed(_SEED)
     case = make()
     case.model.zero_grad()
+    before = state_of(case)
     run = prepare(case.model)
     if debugger is not None:
         debugger.start(model=case.model)
@@ -273,7 +293,22 @@ def _run(
         debugger.stop()
         debugger.step()
     modules = sum(1 for _ in case.model.modules())
-    return _Ran(dict(results_of(case.model, result, loss)), _counts(), modules, _is_anew())
+    results = dict(results_of(case, result, loss, before))
+    return _Ran(results, _counts(), modules, _is_anew())
+
+
+def _run_eager(make: MakeCase, seed: int = _SEED) -> _Ran:
+    return _run(make, _as_it_is, settings=_in_eager, seed=seed)
+
+
+def _as_it_is(model: torch.nn.Module) -> Run:
+    return model
+
+
+def _in_eager() -> AbstractContextManager[Any]:
+    """Nothing is compiled, the model that was made or parts of it neither."""
+    stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+    return stance
 
 
 def _own_settings(make: MakeCase) -> Settings:
@@ -282,7 +317,7 @@ def _own_settings(make: MakeCase) -> Settings:
     Where the model draws random numbers it has to draw those of eager, or all would differ. That is
     a setting that caches know, so where it draws none it stays as it is.
     """
-    one, other = (_run(make, lambda model: model, seed=seed).results for seed in (_SEED, _SEED + 1))
+    one, other = (_run_eager(make, seed).results for seed in (_SEED, _SEED + 1))
     if unequal(one, other):
         return lambda: torch._inductor.config.patch(fallback_random=True)
     return nullcontext
@@ -295,7 +330,7 @@ def _exact(make: MakeCase, eager: Results) -> Results | None:
     if not any(result.dtype in HALF for result in eager.values()):
         return None
     try:
-        exact = _run(lambda: _widened(make()), lambda model: model).results
+        exact = _run_eager(lambda: _widened(make())).results
     except Exception:  # a model that float64 does not suit
         return None
     return None if any(result.dtype in HALF for result in exact.values()) else exact

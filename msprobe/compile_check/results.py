@@ -1,22 +1,25 @@
 """The results of runs, side by side: which of them differ from eager by more than rounding.
 
-They are compared as the program hands them out, so whatever the records say: outputs, the loss and
-every gradient.
+They are compared as the program hands them out, so whatever the records say: outputs, the loss,
+every gradient, and what a run has written in place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
 
 from builder.compare.score import LARGEST, THRESHOLD
+from msprobe.compile_check.case import Case
 
 Results = Mapping[str, torch.Tensor]
 _GRADIENT = "gradient of "
+_BUFFER = "buffer "
 # A distance of a recorded run that is no less than this part of the other's is one and the same.
 _SAME_SIZE = 0.25
 # How many times as far from the exact result as eager is a compiled one may be, as torch's own
@@ -50,9 +53,11 @@ class Apart:
 
 
 def results_of(
-    model: torch.nn.Module, result: object, loss: torch.Tensor | None
+    case: Case, result: object, loss: torch.Tensor | None, before: Results
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """What a call of a model comes to, by name: outputs, numbers among them, loss and gradients."""
+    """What a call of a model comes to, by name: outputs, numbers among them, loss, gradients and
+    what it leaves in buffers, arguments and, where they are no more as `before`, in parameters.
+    """
     for at, each in enumerate(tree_leaves(result)):
         if isinstance(each, torch.Tensor):
             yield f"output {at}", each.detach()
@@ -60,9 +65,37 @@ def results_of(
             yield f"output {at}", torch.tensor(each)
     if loss is not None:
         yield "loss", loss.detach()
-    for name, parameter in model.named_parameters():
-        if parameter.grad is not None:
-            yield f"{_GRADIENT}{name}", parameter.grad
+    for name, leaf in (*case.model.named_parameters(), *_arguments(case)):
+        if leaf.is_leaf and leaf.grad is not None:
+            yield f"{_GRADIENT}{name}", leaf.grad
+    yield from _written(case, before)
+
+
+def _written(case: Case, before: Results) -> Iterator[tuple[str, torch.Tensor]]:
+    for name, parameter in state_of(case).items():
+        if name not in before or not _is_equal(parameter, before[name]):
+            yield name, parameter
+    for name, each in (*_named(_BUFFER, case.model.named_buffers()), *_arguments(case)):
+        yield name, each.detach().clone()
+
+
+def state_of(case: Case) -> dict[str, torch.Tensor]:
+    """A copy of the parameters by name, to tell which of them a run writes."""
+    parameters = _named("parameter ", case.model.named_parameters())
+    return {name: each.detach().clone() for name, each in parameters}
+
+
+def _named(
+    kind: str, tensors: Iterable[tuple[str, torch.Tensor]]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    plain = ((name, each) for name, each in tensors if not is_lazy(each))
+    return ((f"{kind}{name}", each) for name, each in plain if each.layout is torch.strided)
+
+
+def _arguments(case: Case) -> Iterator[tuple[str, torch.Tensor]]:
+    leaves = tree_leaves((case.args, case.kwargs))
+    tensors = (each for each in leaves if isinstance(each, torch.Tensor))
+    return _named("argument ", ((str(at), each) for at, each in enumerate(tensors)))
 
 
 def results_apart(
@@ -79,24 +112,41 @@ def results_apart(
     epsilons of the largest: in a small one terms cancel. In half formats that is much: there
     eager's own distance from the `exact` results, those in float64, says what rounding comes to.
     """
-    gradients = (_norm(g) for name, g in eager.items() if name.startswith(_GRADIENT))
-    largest = max(gradients, default=0.0)
+    largest = {kind: _largest(eager, kind) for kind in (_GRADIENT, _BUFFER)}
     found = []
     for name in {**alone, **eager}:
         if name not in alone or name not in eager:
             found.append(Apart(name, inf, None, diverges=True))
             continue
         wanted, allowed = eager[name], rounding(eager[name], modules)
-        scale = max(_norm(wanted), largest if name.startswith(_GRADIENT) else 0.0)
+        of_kind = next((largest[kind] for kind in largest if name.startswith(kind)), 0.0)
+        scale = max(_norm(wanted), of_kind if name.startswith(_GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
-        inexact = exact is not None and _is_inexact(name, alone, eager, exact, scale)
-        if apart <= allowed * scale and not inexact:
+        inexact = exact is not None and _is_inexact(
+            name, alone, eager, exact, max(_norm(wanted), of_kind)
+        )
+        rounded = max(allowed * scale, _last_bits(wanted, modules) * of_kind)
+        if apart <= rounded and not inexact:
             continue
         other = _apart(recorded[name], wanted) if name in recorded else None
         own = _norm(wanted) or 1.0
         diverges = inexact or apart > _divergence(allowed) * scale
         found.append(Apart(name, apart / own, None if other is None else other / own, diverges))
     return found
+
+
+def _largest(results: Results, kind: str) -> float:
+    """The largest norm among the results of a kind that are rounded."""
+    real = (each for name, each in results.items() if name.startswith(kind))
+    return max((_norm(each) for each in real if each.is_floating_point()), default=0.0)
+
+
+def _last_bits(result: torch.Tensor, modules: int) -> float:
+    """The share of the largest result of a kind that is no difference in another: a running mean
+    can be zero but for the rounding of what it is the mean of. In half formats as many epsilons as
+    there are modules would be more than a whole small buffer.
+    """
+    return rounding(result, 1 if result.dtype in HALF else modules)
 
 
 def _is_inexact(name: str, alone: Results, eager: Results, exact: Results, scale: float) -> bool:
