@@ -14,7 +14,11 @@ import torch
 
 from builder import Suspect
 from evaluation.compile_faults.faults import FAULTS, HELD_BACK, Fault
-from evaluation.compile_faults.one_layer import HELD_BACK_OF_ONE_LAYER, OF_ONE_LAYER
+from evaluation.compile_faults.one_layer import (
+    HELD_BACK_OF_ONE_LAYER,
+    OF_ONE_LAYER,
+    UNSEEN_OF_ONE_LAYER,
+)
 from evaluation.compile_faults.without_kernels import without_kernels
 from msprobe.compile_check import Answer, Case, check_compilation
 
@@ -36,7 +40,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     torch.set_num_threads(1)
-    held_back = (*HELD_BACK, *HELD_BACK_OF_ONE_LAYER)
+    held_back = (*HELD_BACK, *HELD_BACK_OF_ONE_LAYER, *UNSEEN_OF_ONE_LAYER)
     all_faults = held_back if options.held_back else (*FAULTS, *OF_ONE_LAYER, *held_back)
     chosen = [
         fault

@@ -1,6 +1,7 @@
 """Faults that hit one of several equal layers: the right place is that layer and its call.
 
-`HELD_BACK_OF_ONE_LAYER` were not looked at while the others were mended.
+`HELD_BACK_OF_ONE_LAYER` were not looked at while the others were mended, `UNSEEN_OF_ONE_LAYER` were
+written when all was mended, and judged once.
 """
 
 from __future__ import annotations
@@ -202,6 +203,21 @@ def wrong_softmax_backward(
     gradient: torch.Tensor, y: torch.Tensor, dim: int, dtype: torch.dtype
 ) -> torch.Tensor:
     return y * (gradient - (gradient * y).sum(dim, keepdim=True) * 0.98)
+
+
+def wrong_sigmoid_backward(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return gradient * y.sigmoid() * (1 - y.sigmoid())
+
+
+def _with_a_large_epsilon(graph: Graph, node: Node) -> Node:
+    return graph.call_function(node.target, node.args[:2], {"eps": 0.3})
+
+
+def _one_row_on(graph: Graph, node: Node) -> Node:
+    x, (at,) = node.args
+    return graph.call_function(
+        node.target, (graph.call_function(aten.roll.default, (x, [1], [0])), [at])
+    )
 
 
 def _fault(
@@ -465,5 +481,68 @@ HELD_BACK_OF_ONE_LAYER = (
         rewritten(aten.native_dropout.default, with_arguments(a1=0.5)),
         stack.dropped,
         "Functional.dropout.1.forward",
+    ),
+)
+UNSEEN_OF_ONE_LAYER = (
+    _fault(
+        "halves that are joined the other way round",
+        "layout",
+        rewritten(aten.cat.default, lambda g, n: g.call_function(n.target, (n.args[0][::-1], -1))),
+        stack.rotated,
+        "Torch.cat.1.forward",
+        "Tensor.__add__.1.forward",
+        "Tensor.__sub__.1.forward",
+    ),
+    _fault(
+        "a group norm of too large an epsilon, before gradients",
+        "before gradients",
+        rewritten(torch.nn.functional.group_norm, _with_a_large_epsilon, _PRE),
+        stack.grouped,
+        "Functional.group_norm.1.forward",
+    ),
+    _fault(
+        "an index that is one row off",
+        "shape",
+        rewritten(aten.index.Tensor, _one_row_on),
+        stack.gathered,
+        "Tensor.index_select.1.forward",
+    ),
+    _fault(
+        "a smaller one taken for a larger",
+        "pattern",
+        rewritten(aten.minimum.default, other(aten.maximum.default, 0, 1)),
+        stack.gathered,
+        "Tensor.minimum.1.forward",
+    ),
+    _fault(
+        "scores that are scattered unchanged",
+        "alias",
+        rewritten(aten.scatter.src, first_argument),
+        stack.sorted_by,
+        "Tensor.scatter.1.forward",
+    ),
+    _fault(
+        "an arc tangent of a rounded operand",
+        "cast",
+        rewritten(aten.atan.default, in_bfloat16),
+        stack.scored,
+        "Tensor.atan.1.forward",
+    ),
+    _fault(
+        "a gradient of sigmoid that takes its output for its input",
+        "backward",
+        lambda: decomposed(aten.sigmoid_backward.default, wrong_sigmoid_backward),
+        stack.rotated,
+        "Tensor.sigmoid.4.backward",
+        "Tensor.sigmoid.5.backward",
+        layer=2,
+    ),
+    _fault(
+        "a product of two masks that is a sum",
+        "mask",
+        rewritten(aten.bitwise_and.Tensor, other(aten.bitwise_or.Tensor, 0, 1)),
+        stack.gated,
+        "Tensor.__and__.1.forward",
+        "Torch.where.1.forward",
     ),
 )

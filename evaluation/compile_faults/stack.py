@@ -119,3 +119,30 @@ def softened(x: Tensor) -> Tensor:
 
 def squashed(x: Tensor) -> Tensor:
     return x.tanh().square()
+
+
+def rotated(x: Tensor) -> Tensor:
+    one, other = x.chunk(2, -1)
+    return torch.cat([one.sigmoid() - other, other.sigmoid() + one], -1)
+
+
+def grouped(x: Tensor) -> Tensor:
+    return F.group_norm(x.view(1, WIDTH, 6), 4).view(6, WIDTH).erf()
+
+
+def sorted_by(x: Tensor) -> Tensor:
+    largest, at = x.topk(4, -1)
+    return x + torch.zeros_like(x).scatter(-1, at, largest.softmax(-1))
+
+
+def gathered(x: Tensor) -> Tensor:
+    at = torch.tensor([2, 0, 1, 5, 3, 4])
+    return x.index_select(0, at).expm1().minimum(x + 1.0)
+
+
+def gated(x: Tensor) -> Tensor:
+    return torch.where(torch.ge(x, 0.1) & torch.lt(x, 0.6), x.cos(), x * 0.25)
+
+
+def scored(x: Tensor) -> Tensor:
+    return F.smooth_l1_loss(x, x.flip(-1), reduction="none") + x.atan()
