@@ -286,14 +286,15 @@ def _run(
     torch.manual_seed(seed)
     with (settings or _without_caches)():
         result = run(*case.args, **case.kwargs)
-        loss = loss_of(result)
+        own = own_loss(result)
+        loss = derived_loss(result) if own is None else own
         if loss is not None:
             loss.backward()
     if debugger is not None:
         debugger.stop()
         debugger.step()
     modules = sum(1 for _ in case.model.modules())
-    results = dict(results_of(case, result, loss, before))
+    results = dict(results_of(case, result, own, before))
     return _Ran(results, _counts(), modules, _is_anew())
 
 
@@ -357,15 +358,19 @@ def _without_caches() -> Iterator[None]:
         yield
 
 
-def loss_of(result: object) -> torch.Tensor | None:
-    """What is derived: the result's own `loss`, or the mean of all that it has, with fixed weights.
+def own_loss(result: object) -> torch.Tensor | None:
+    """What a model calls its loss."""
+    own = result.get("loss") if isinstance(result, dict) else None
+    return own if isinstance(own, torch.Tensor) and own.requires_grad else None
+
+
+def derived_loss(result: object) -> torch.Tensor | None:
+    """The mean of all that a result has, with fixed weights. It is computed here and not by what
+    was compiled: to compare it says no more than to compare what it is made of.
 
     Without weights, or with squares, hardly any gradient would pass a norm at the model's end: what
     is left of it is rounding, and differs.
     """
-    own = result.get("loss") if isinstance(result, dict) else None
-    if isinstance(own, torch.Tensor) and own.requires_grad:
-        return own
     parts = [
         (
             each.float() * torch.arange(each.numel(), device=each.device).cos().view(each.shape)

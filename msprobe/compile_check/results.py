@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -19,7 +19,7 @@ from msprobe.compile_check.case import Case
 
 Results = Mapping[str, torch.Tensor]
 _GRADIENT = "gradient of "
-_BUFFER = "buffer "
+_BUFFER, _ARGUMENT = "buffer ", "argument "
 # A distance of a recorded run that is no less than this part of the other's is one and the same.
 _SAME_SIZE = 0.25
 # How many times as far from the exact result as eager is a compiled one may be, as torch's own
@@ -95,7 +95,7 @@ def _named(
 def _arguments(case: Case) -> Iterator[tuple[str, torch.Tensor]]:
     leaves = tree_leaves((case.args, case.kwargs))
     tensors = (each for each in leaves if isinstance(each, torch.Tensor))
-    return _named("argument ", ((str(at), each) for at, each in enumerate(tensors)))
+    return _named(_ARGUMENT, ((str(at), each) for at, each in enumerate(tensors)))
 
 
 def results_apart(
@@ -112,20 +112,24 @@ def results_apart(
     epsilons of the largest: in a small one terms cancel. In half formats that is much: there
     eager's own distance from the `exact` results, those in float64, says what rounding comes to.
     """
+    coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
     largest = {kind: _largest(eager, kind) for kind in (_GRADIENT, _BUFFER)}
     found = []
     for name in {**alone, **eager}:
         if name not in alone or name not in eager:
             found.append(Apart(name, inf, None, diverges=True))
             continue
-        wanted, allowed = eager[name], rounding(eager[name], modules)
+        wanted, allowed = eager[name], rounding(eager[name], modules, coarse)
         of_kind = next((largest[kind] for kind in largest if name.startswith(kind)), 0.0)
         scale = max(_norm(wanted), of_kind if name.startswith(_GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
         inexact = exact is not None and _is_inexact(
-            name, alone, eager, exact, max(_norm(wanted), of_kind)
+            name, alone, eager, exact, max(_norm(wanted), of_kind), coarse
         )
-        rounded = max(allowed * scale, _last_bits(wanted, modules) * of_kind)
+        # A running mean can be zero but for the rounding of what it is the mean of. In half formats
+        # as many epsilons as there are modules would be more than a whole small buffer.
+        last_bits = rounding(wanted, 1 if coarse else modules, coarse)
+        rounded = max(allowed * scale, last_bits * of_kind)
         if apart <= rounded and not inexact:
             continue
         other = _apart(recorded[name], wanted) if name in recorded else None
@@ -141,26 +145,28 @@ def _largest(results: Results, kind: str) -> float:
     return max((_norm(each) for each in real if each.is_floating_point()), default=0.0)
 
 
-def _last_bits(result: torch.Tensor, modules: int) -> float:
-    """The share of the largest result of a kind that is no difference in another: a running mean
-    can be zero but for the rounding of what it is the mean of. In half formats as many epsilons as
-    there are modules would be more than a whole small buffer.
-    """
-    return rounding(result, 1 if result.dtype in HALF else modules)
+def _halves(results: Results) -> Iterator[torch.Tensor]:
+    """The outputs and gradients in half formats: what is wider beside them is made of such."""
+    for name, each in results.items():
+        if each.dtype in HALF and not name.startswith((_BUFFER, _ARGUMENT)):
+            yield each
 
 
-def _is_inexact(name: str, alone: Results, eager: Results, exact: Results, scale: float) -> bool:
-    """Whether a compiled result in a half format is much further from the exact one than eager's.
+def _is_inexact(
+    name: str, alone: Results, eager: Results, exact: Results, scale: float, coarse: float
+) -> bool:
+    """Whether a compiled result is much further from the exact one than eager's, of a model that
+    goes through a half format.
 
     One last bit of it is never much; nor is one of the largest gradient where the exact one is less
     than that, and so zero but for rounding.
     """
     ours, wanted, true = alone[name], eager[name], exact.get(name)
-    if true is None or wanted.dtype not in HALF or wanted.numel() < _ENOUGH:
+    if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
         return False
     if {ours.shape, wanted.shape, true.shape} != {true.shape}:
         return False
-    eps, norm = torch.finfo(wanted.dtype).eps, _norm(true)
+    eps, norm = max(torch.finfo(wanted.dtype).eps, coarse), _norm(true)
     least = eps * (scale if norm < eps * scale else norm)
     own, theirs = (_apart(each.to(true.dtype), true) for each in (wanted, ours))
     return isfinite(own) and theirs > _TIMES * max(own, least)
@@ -171,9 +177,15 @@ def _divergence(allowed: float) -> float:
     return float(min(allowed, LARGEST) ** (1.0 - THRESHOLD))
 
 
-def rounding(wanted: torch.Tensor, modules: int) -> float:
-    """How far from eager rounding once a module takes a result; integers are not rounded."""
-    return modules * torch.finfo(wanted.dtype).eps if wanted.dtype.is_floating_point else 0.0
+def rounding(wanted: torch.Tensor, modules: int, coarse: float = 0.0) -> float:
+    """How far from eager rounding once a module takes a result; integers are not rounded.
+
+    `coarse` is the epsilon of a half format that a wider result was made in, 0 where there is none:
+    a loss is the sum of many of its roundings, which add up as a walk at random does.
+    """
+    if not wanted.dtype.is_floating_point:
+        return 0.0
+    return max(modules * torch.finfo(wanted.dtype).eps, sqrt(modules) * coarse)
 
 
 def distance(one: torch.Tensor, other: torch.Tensor) -> float:

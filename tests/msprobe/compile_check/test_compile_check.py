@@ -22,7 +22,7 @@ from msprobe.cli import main
 from msprobe.cli.compile_check import _said
 from msprobe.compile_check import Case, check_compilation, load_case
 from msprobe.compile_check.bisection import Parted, Trial, find_parted
-from msprobe.compile_check.compilation import loss_of
+from msprobe.compile_check.compilation import derived_loss
 from msprobe.errors import CheckError
 from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.dump_reading import read_rank_dumps
@@ -192,7 +192,7 @@ def test_bisecting_finds_the_record_that_parts_and_knows_when_none_does() -> Non
 def test_the_derived_loss_has_a_gradient_behind_a_norm(norm: nn.Module) -> None:
     x = torch.randn(4, 16, generator=torch.Generator().manual_seed(0), requires_grad=True)
     y = norm(x)
-    loss = loss_of({"hidden": y})
+    loss = derived_loss({"hidden": y})
     assert loss is not None
     before, after = torch.autograd.grad(loss, (x, y))
     assert before.norm() > 0.3 * after.norm()

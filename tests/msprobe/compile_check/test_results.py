@@ -49,6 +49,24 @@ def test_a_gradient_that_is_zero_but_for_rounding_is_no_difference() -> None:
     assert found(lambda g: g.roll(1, 0), norm=eps / 4) == []
 
 
+@pytest.mark.parametrize(("change", "is_apart"), [(1.01, False), (1.5, True)])
+def test_a_wider_loss_of_a_half_format_is_rounded_as_that_format_is(
+    change: float, is_apart: bool
+) -> None:
+    eager = {"loss": torch.tensor(2.0), GRADIENT: torch.ones(4, 4, dtype=torch.bfloat16)}
+    alone = {**eager, "loss": eager["loss"] * change}
+    for modules in (MODULES, 10 * MODULES):
+        assert bool(results_apart(alone, alone, eager, modules)) is is_apart
+
+
+def test_a_running_mean_that_is_zero_but_for_rounding_is_no_difference() -> None:
+    eager = {"buffer mean": torch.full((8,), 1e-9), "buffer var": torch.ones(8)}
+    alone = {**eager, "buffer mean": torch.full((8,), 2e-9)}
+    assert results_apart(alone, alone, eager, MODULES) == []
+    (apart,) = results_apart({**eager, "buffer mean": torch.ones(8) / 10}, {}, eager, MODULES)
+    assert (apart.name, apart.diverges) == ("buffer mean", True)
+
+
 class Deep(nn.Module):
     def __init__(self) -> None:
         super().__init__()
