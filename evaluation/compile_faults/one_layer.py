@@ -489,7 +489,7 @@ UNSEEN_OF_ONE_LAYER = (
         "layout",
         rewritten(aten.cat.default, lambda g, n: g.call_function(n.target, (n.args[0][::-1], -1))),
         stack.rotated,
-        "Tensor.__add__.3.forward",  # joining moves data, and is in no dump: its reader
+        "Tensor.__add__.3.forward",  # joining has no values at this risk level: its reader
     ),
     _fault(
         "a group norm of too large an epsilon, before gradients",
@@ -517,7 +517,7 @@ UNSEEN_OF_ONE_LAYER = (
         "alias",
         rewritten(aten.scatter.src, first_argument),
         stack.sorted_by,
-        "Tensor.__add__.2.forward",  # so does scattering
+        "Tensor.__add__.2.forward",  # nor has scattering
     ),
     _fault(
         "an arc tangent of a rounded operand",
