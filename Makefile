@@ -308,7 +308,7 @@ trend-cases: venv  ## sound trainings, faults in them and pairs: what trends say
 trend-healthy: venv  ## false alarms of twelve kinds of sound training, 20,400 steps; fails above 0.2 in 1,000; SEED=… for others
 	$(BIN)/python -m evaluation.trend_cases.healthy --held --seed $(SEED)
 
-compile-faults: venv  ## twelve faults seeded into compilers: the first wrong module and call are named
+compile-faults: venv  ## over forty faults seeded into compilers: the first wrong module and call are named
 	$(BIN)/python -W ignore -m evaluation.compile_faults
 
 compile-models: venv  ## twelve models of transformers, timm, diffusers under inductor, recorded; installs them; goes on where it was ended

@@ -23,6 +23,7 @@ from builder.reasons import (
     ExtraReplaced,
     FedOtherwise,
     FirstInexact,
+    FusedAway,
     GradientsCleared,
     GradientsKept,
     HandsOn,
@@ -63,7 +64,7 @@ class Certainty(msgspec.Struct, frozen=True):
 
 
 # What makes the value, or hands it on, was not recorded: the node named stands beside it.
-_GUESSED = (UnrecordedDiffers, HandsOn, HiddenByInfinity, InputDiffers)
+_GUESSED = (UnrecordedDiffers, HandsOn, HiddenByInfinity, FusedAway, InputDiffers)
 # Scores grow from what goes in to what comes out, as rounding grows too.
 _GROWN = (Introduced, IntroducedBeyond, Drift, FirstInexact)
 # Equal to the last digit or not: nothing is estimated in that.

@@ -219,13 +219,13 @@ TABLE: dict[str, Operator] = {
     **_elementwise("silu", 1.1, 0.5),
     **_elementwise("mish", 1.09, 0.64),
     **_elementwise("elu", 1.0, 1.0),
-    **_family("softmax", "", 1, forward.lipschitz(0.5), backward.softmax),
-    **_family("log_softmax", "", 1, forward.lipschitz(2.0), backward.log_softmax),
+    **_family("softmax _softmax", "", 1, forward.lipschitz(0.5), backward.softmax),
+    **_family("log_softmax _log_softmax", "", 1, forward.lipschitz(2.0), backward.log_softmax),
     # sums of many terms
     **_family("sum", "reduces", 1, forward.added_up, backward.spread),
     **_family("mean", "reduces", 1, forward.mean, backward.spread_mean),
     **_family(
-        "matmul __matmul__ mm bmm",
+        "matmul __matmul__ mm bmm _int_mm",
         "reduces linear product",
         2,
         forward.matrix_product,

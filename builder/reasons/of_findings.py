@@ -291,6 +291,15 @@ class HiddenByInfinity(FindingFact, frozen=True):
     reader: str
 
 
+class FusedAway(FindingFact, frozen=True):
+    """A compiler left no record of what a call puts out; `reader` reads it, and is the first that
+    differs.
+    """
+
+    value: str
+    reader: str
+
+
 class HandsOn(FindingFact, frozen=True, tag="handed_on"):
     """What a call hands on is not recorded; `reader` receives it, and it differs."""
 
@@ -500,6 +509,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     RewrittenThere,
     OptimizerDiffers,
     HiddenByInfinity,
+    FusedAway,
     HandsOn,
     NonfiniteMade,
     NonfiniteFirst,

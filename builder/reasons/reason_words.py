@@ -263,6 +263,13 @@ SENTENCES: Mapping[str, Words] = {
         "the outputs differ",
         "其输出中的无穷大使其无法判断是否一致；{reader} 将其作为 {value} 读取，而后者的输出不同",
     ),
+    "fused_away": Words(
+        "the problem run has no record of what it puts out, as a compiler fused or removed it; all "
+        "recorded before it agrees, and {reader}, which reads it as {value}, is the first that "
+        "differs",
+        "问题运行中没有其输出的记录（编译器将其融合或移除）；在此之前记录的值均一致，"
+        "而将其作为 {value} 读取的 {reader} 是第一个不同之处",
+    ),
     "handed_on": Words(
         "what this call receives agrees, and the dump holds no numbers of what it puts out; the "
         "difference is first seen in {reader}, which reads that as {value}",

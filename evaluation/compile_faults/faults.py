@@ -11,14 +11,30 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.fx import Graph, Node
 
 from evaluation.compile_faults.masked import Masked
-from tests.msprobe_core.torch.graph.models import Language
+from tests.msprobe_core.torch.graph.models import Language, batch
 
 aten = torch.ops.aten
-Family = Literal["decomposition", "fusion", "lowering", "cast", "mask"]
+Family = Literal[
+    "decomposition",
+    "lowering",
+    "before gradients",
+    "joint graph",
+    "fusion",
+    "pattern",
+    "cast",
+    "mask",
+    "layout",
+    "reduction",
+    "constant",
+    "alias",
+    "chance",
+    "backward",
+    "shape",
+]
 Seeded = Callable[[], AbstractContextManager[None]]
 
 
@@ -31,7 +47,8 @@ class Fault:
     seeded: Seeded
     module: str
     calls: tuple[str, ...]
-    model: Callable[[], Language] = Language
+    model: Callable[[], nn.Module] = Language
+    given: Callable[[], Tensor] = batch
 
 
 @contextmanager

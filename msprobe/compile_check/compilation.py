@@ -31,6 +31,7 @@ from msprobe.compile_check.results import (
     results_apart,
     results_of,
     rounding,
+    state_of,
     unequal,
 )
 from msprobe.errors import CheckError
@@ -94,11 +95,16 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """The results of one run by name: outputs and gradients; and what the compiler counted."""
+    """The results of one run by name: outputs, gradients and what it wrote in place; and what the
+    compiler counted.
+
+    `is_anew` says that no graph came from a cache: it did what it does without caches.
+    """
 
     results: dict[str, torch.Tensor]
     counts: dict[str, int]
     modules: int
+    is_anew: bool
 
 
 def check_compilation(
@@ -121,9 +127,10 @@ def check_compilation(
     compiled = options.compiled
     _refuse_chance(make)
     own = _of_torch(lambda: _run(make, compiled, settings=_own_settings(make)))
-    plain = _run(make, compiled)
+    _refuse_nothing(own)
+    plain = own if own.is_anew else _run(make, compiled)
     recorded = _recorded(make, folder / "compiled", level, compiled)
-    eager = _recorded(make, folder / "eager", level, lambda model: model)
+    eager = _recorded(make, folder / "eager", level, _as_it_is, _in_eager)
     changed = unequal(plain.results, recorded.results)
     built = build(folder / "compiled", folder / "eager", folder)
     names = sorted({*plain.counts, *recorded.counts})
@@ -219,23 +226,39 @@ def _blamed(
 
 
 def _refuse_chance(make: MakeCase) -> None:
-    one, other = (_run(make, lambda model: model).results for _ in range(2))
+    one, other = (_run_eager(make).results for _ in range(2))
     differing = unequal(one, other)
     if differing:
         raise CheckError(
             f"two eager runs from one seed differ in {differing[0]}",
-            "take chance out of the function: other seeds, threads, or unset arguments",
+            "take chance out of the function (other seeds, threads, unset arguments), and make "
+            "the model and what it writes in there",
         )
 
 
-def _recorded(make: MakeCase, folder: Path, level: str, prepare: Prepare) -> _Ran:
+def _refuse_nothing(own: _Ran) -> None:
+    if not own.counts["graphs"]:
+        raise CheckError(
+            "torch.compile made no graph of this model, so eager would be compared with itself",
+            "see whether compiling is switched off (TORCHDYNAMO_DISABLE, torch.compiler.disable), "
+            "and with --fullgraph what breaks the graph",
+        )
+
+
+def _recorded(
+    make: MakeCase,
+    folder: Path,
+    level: str,
+    prepare: Prepare,
+    settings: Settings | None = None,
+) -> _Ran:
     folder.mkdir(parents=True, exist_ok=True)
     config = folder.with_suffix(".json")
-    settings = {"capture": "graph", "level": level, "dump_path": str(folder.absolute())}
-    config.write_text(json.dumps(settings), encoding="utf-8")
+    recording = {"capture": "graph", "level": level, "dump_path": str(folder.absolute())}
+    config.write_text(json.dumps(recording), encoding="utf-8")
     debugger = PrecisionDebugger(config)
     try:
-        return _run(make, prepare, debugger)
+        return _run(make, prepare, debugger, settings)
     finally:
         debugger.close()
 
@@ -256,20 +279,39 @@ def _run(
     torch.manual_seed(_SEED)
     case = make()
     case.model.zero_grad()
+    before = state_of(case)
     run = prepare(case.model)
     if debugger is not None:
         debugger.start(model=case.model)
     torch.manual_seed(seed)
     with (settings or _without_caches)():
         result = run(*case.args, **case.kwargs)
-        loss = loss_of(result)
+        own = own_loss(result)
+        if debugger is not None and own is None:
+            debugger.stop()  # what the check itself computes is no call of the model's
+        loss = derived_loss(result) if own is None else own
         if loss is not None:
             loss.backward()
     if debugger is not None:
         debugger.stop()
         debugger.step()
     modules = sum(1 for _ in case.model.modules())
-    return _Ran(dict(results_of(case.model, result, loss)), _counts(), modules)
+    results = dict(results_of(case, result, own, before))
+    return _Ran(results, _counts(), modules, _is_anew())
+
+
+def _run_eager(make: MakeCase, seed: int = _SEED) -> _Ran:
+    return _run(make, _as_it_is, settings=_in_eager, seed=seed)
+
+
+def _as_it_is(model: torch.nn.Module) -> Run:
+    return model
+
+
+def _in_eager() -> AbstractContextManager[Any]:
+    """Nothing is compiled, the model that was made or parts of it neither."""
+    stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+    return stance
 
 
 def _own_settings(make: MakeCase) -> Settings:
@@ -278,7 +320,7 @@ def _own_settings(make: MakeCase) -> Settings:
     Where the model draws random numbers it has to draw those of eager, or all would differ. That is
     a setting that caches know, so where it draws none it stays as it is.
     """
-    one, other = (_run(make, lambda model: model, seed=seed).results for seed in (_SEED, _SEED + 1))
+    one, other = (_run_eager(make, seed).results for seed in (_SEED, _SEED + 1))
     if unequal(one, other):
         return lambda: torch._inductor.config.patch(fallback_random=True)
     return nullcontext
@@ -291,7 +333,7 @@ def _exact(make: MakeCase, eager: Results) -> Results | None:
     if not any(result.dtype in HALF for result in eager.values()):
         return None
     try:
-        exact = _run(lambda: _widened(make()), lambda model: model).results
+        exact = _run_eager(lambda: _widened(make())).results
     except Exception:  # a model that float64 does not suit
         return None
     return None if any(result.dtype in HALF for result in exact.values()) else exact
@@ -318,15 +360,19 @@ def _without_caches() -> Iterator[None]:
         yield
 
 
-def loss_of(result: object) -> torch.Tensor | None:
-    """What is derived: the result's own `loss`, or the mean of all that it has, with fixed weights.
+def own_loss(result: object) -> torch.Tensor | None:
+    """What a model calls its loss."""
+    own = result.get("loss") if isinstance(result, dict) else None
+    return own if isinstance(own, torch.Tensor) and own.requires_grad else None
+
+
+def derived_loss(result: object) -> torch.Tensor | None:
+    """The mean of all that a result has, with fixed weights. It is computed here and not by what
+    was compiled: to compare it says no more than to compare what it is made of.
 
     Without weights, or with squares, hardly any gradient would pass a norm at the model's end: what
     is left of it is rounding, and differs.
     """
-    own = result.get("loss") if isinstance(result, dict) else None
-    if isinstance(own, torch.Tensor) and own.requires_grad:
-        return own
     parts = [
         (
             each.float() * torch.arange(each.numel(), device=each.device).cos().view(each.shape)
@@ -361,3 +407,12 @@ def _counts() -> dict[str, int]:
         "pattern matches": int(counters["inductor"]["pattern_matcher_count"]),
         "graphs": int(counters["stats"]["unique_graphs"]),
     }
+
+
+def _is_anew() -> bool:
+    """Whether inductor is known to have made each graph itself, and taken none from a cache: it
+    counts what it finds there. Of other compilers nothing is known.
+    """
+    inductor, above = (torch._dynamo.utils.counters[name] for name in ("inductor", "aot_autograd"))
+    made = inductor["fxgraph_cache_miss"] + inductor["fxgraph_cache_bypass"]
+    return made > 0 and not inductor["fxgraph_cache_hit"] and not above["autograd_cache_hit"]

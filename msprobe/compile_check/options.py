@@ -22,10 +22,12 @@ class Compilation:
     fullgraph: bool = False
     dynamic: bool | None = None
     mode: Mode | None = None
+    keeps_own: bool = True
+    """Whether a model that its function has compiled stays as it was compiled there."""
 
     def by(self, backend: str | Run) -> Compilation:
         """The same by another backend, which takes no mode unless it is inductor."""
-        return replace(self, backend=backend, mode=None)
+        return replace(self, backend=backend, mode=None, keeps_own=False)
 
     def compiled(self, model: torch.nn.Module) -> Run:
         """The compiled model."""
@@ -33,6 +35,10 @@ class Compilation:
             raise CheckError(
                 f"mode {self.mode} with backend {self.backend}", "only inductor has modes"
             )
+        if isinstance(model, torch._dynamo.OptimizedModule):
+            if self.keeps_own:
+                return model
+            model = model._orig_mod
         run: Run = torch.compile(
             model,
             backend=self.backend,

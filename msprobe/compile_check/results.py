@@ -1,22 +1,25 @@
 """The results of runs, side by side: which of them differ from eager by more than rounding.
 
-They are compared as the program hands them out, so whatever the records say: outputs, the loss and
-every gradient.
+They are compared as the program hands them out, so whatever the records say: outputs, the loss,
+every gradient, and what a run has written in place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
 
 from builder.compare.score import LARGEST, THRESHOLD
+from msprobe.compile_check.case import Case
 
 Results = Mapping[str, torch.Tensor]
 _GRADIENT = "gradient of "
+_BUFFER, _ARGUMENT = "buffer ", "argument "
 # A distance of a recorded run that is no less than this part of the other's is one and the same.
 _SAME_SIZE = 0.25
 # How many times as far from the exact result as eager is a compiled one may be, as torch's own
@@ -50,9 +53,11 @@ class Apart:
 
 
 def results_of(
-    model: torch.nn.Module, result: object, loss: torch.Tensor | None
+    case: Case, result: object, loss: torch.Tensor | None, before: Results
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """What a call of a model comes to, by name: outputs, numbers among them, loss and gradients."""
+    """What a call of a model comes to, by name: outputs, numbers among them, loss, gradients and
+    what it leaves in buffers, arguments and, where they are no more as `before`, in parameters.
+    """
     for at, each in enumerate(tree_leaves(result)):
         if isinstance(each, torch.Tensor):
             yield f"output {at}", each.detach()
@@ -60,9 +65,37 @@ def results_of(
             yield f"output {at}", torch.tensor(each)
     if loss is not None:
         yield "loss", loss.detach()
-    for name, parameter in model.named_parameters():
-        if parameter.grad is not None:
-            yield f"{_GRADIENT}{name}", parameter.grad
+    for name, leaf in (*case.model.named_parameters(), *_arguments(case)):
+        if leaf.is_leaf and leaf.grad is not None:
+            yield f"{_GRADIENT}{name}", leaf.grad
+    yield from _written(case, before)
+
+
+def _written(case: Case, before: Results) -> Iterator[tuple[str, torch.Tensor]]:
+    for name, parameter in state_of(case).items():
+        if name not in before or not _is_equal(parameter, before[name]):
+            yield name, parameter
+    for name, each in (*_named(_BUFFER, case.model.named_buffers()), *_arguments(case)):
+        yield name, each.detach().clone()
+
+
+def state_of(case: Case) -> dict[str, torch.Tensor]:
+    """A copy of the parameters by name, to tell which of them a run writes."""
+    parameters = _named("parameter ", case.model.named_parameters())
+    return {name: each.detach().clone() for name, each in parameters}
+
+
+def _named(
+    kind: str, tensors: Iterable[tuple[str, torch.Tensor]]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    plain = ((name, each) for name, each in tensors if not is_lazy(each))
+    return ((f"{kind}{name}", each) for name, each in plain if each.layout is torch.strided)
+
+
+def _arguments(case: Case) -> Iterator[tuple[str, torch.Tensor]]:
+    leaves = tree_leaves((case.args, case.kwargs))
+    tensors = (each for each in leaves if isinstance(each, torch.Tensor))
+    return _named(_ARGUMENT, ((str(at), each) for at, each in enumerate(tensors)))
 
 
 def results_apart(
@@ -79,18 +112,25 @@ def results_apart(
     epsilons of the largest: in a small one terms cancel. In half formats that is much: there
     eager's own distance from the `exact` results, those in float64, says what rounding comes to.
     """
-    gradients = (_norm(g) for name, g in eager.items() if name.startswith(_GRADIENT))
-    largest = max(gradients, default=0.0)
+    coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
+    largest = {kind: _largest(eager, kind) for kind in (_GRADIENT, _BUFFER)}
     found = []
     for name in {**alone, **eager}:
         if name not in alone or name not in eager:
             found.append(Apart(name, inf, None, diverges=True))
             continue
-        wanted, allowed = eager[name], rounding(eager[name], modules)
-        scale = max(_norm(wanted), largest if name.startswith(_GRADIENT) else 0.0)
+        wanted, allowed = eager[name], rounding(eager[name], modules, coarse)
+        of_kind = next((largest[kind] for kind in largest if name.startswith(kind)), 0.0)
+        scale = max(_norm(wanted), of_kind if name.startswith(_GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
-        inexact = exact is not None and _is_inexact(name, alone, eager, exact, scale)
-        if apart <= allowed * scale and not inexact:
+        inexact = exact is not None and _is_inexact(
+            name, alone, eager, exact, max(_norm(wanted), of_kind), coarse
+        )
+        # A running mean can be zero but for the rounding of what it is the mean of. In half formats
+        # as many epsilons as there are modules would be more than a whole small buffer.
+        last_bits = rounding(wanted, 1 if coarse else modules, coarse)
+        rounded = max(allowed * scale, last_bits * of_kind)
+        if apart <= rounded and not inexact:
             continue
         other = _apart(recorded[name], wanted) if name in recorded else None
         own = _norm(wanted) or 1.0
@@ -99,18 +139,34 @@ def results_apart(
     return found
 
 
-def _is_inexact(name: str, alone: Results, eager: Results, exact: Results, scale: float) -> bool:
-    """Whether a compiled result in a half format is much further from the exact one than eager's.
+def _largest(results: Results, kind: str) -> float:
+    """The largest norm among the results of a kind that are rounded."""
+    real = (each for name, each in results.items() if name.startswith(kind))
+    return max((_norm(each) for each in real if each.is_floating_point()), default=0.0)
+
+
+def _halves(results: Results) -> Iterator[torch.Tensor]:
+    """The outputs and gradients in half formats: what is wider beside them is made of such."""
+    for name, each in results.items():
+        if each.dtype in HALF and not name.startswith((_BUFFER, _ARGUMENT)):
+            yield each
+
+
+def _is_inexact(
+    name: str, alone: Results, eager: Results, exact: Results, scale: float, coarse: float
+) -> bool:
+    """Whether a compiled result is much further from the exact one than eager's, of a model that
+    goes through a half format.
 
     One last bit of it is never much; nor is one of the largest gradient where the exact one is less
     than that, and so zero but for rounding.
     """
     ours, wanted, true = alone[name], eager[name], exact.get(name)
-    if true is None or wanted.dtype not in HALF or wanted.numel() < _ENOUGH:
+    if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
         return False
     if {ours.shape, wanted.shape, true.shape} != {true.shape}:
         return False
-    eps, norm = torch.finfo(wanted.dtype).eps, _norm(true)
+    eps, norm = max(torch.finfo(wanted.dtype).eps, coarse), _norm(true)
     least = eps * (scale if norm < eps * scale else norm)
     own, theirs = (_apart(each.to(true.dtype), true) for each in (wanted, ours))
     return isfinite(own) and theirs > _TIMES * max(own, least)
@@ -121,9 +177,15 @@ def _divergence(allowed: float) -> float:
     return float(min(allowed, LARGEST) ** (1.0 - THRESHOLD))
 
 
-def rounding(wanted: torch.Tensor, modules: int) -> float:
-    """How far from eager rounding once a module takes a result; integers are not rounded."""
-    return modules * torch.finfo(wanted.dtype).eps if wanted.dtype.is_floating_point else 0.0
+def rounding(wanted: torch.Tensor, modules: int, coarse: float = 0.0) -> float:
+    """How far from eager rounding once a module takes a result; integers are not rounded.
+
+    `coarse` is the epsilon of a half format that a wider result was made in, 0 where there is none:
+    a loss is the sum of many of its roundings, which add up as a walk at random does.
+    """
+    if not wanted.dtype.is_floating_point:
+        return 0.0
+    return max(modules * torch.finfo(wanted.dtype).eps, sqrt(modules) * coarse)
 
 
 def distance(one: torch.Tensor, other: torch.Tensor) -> float:

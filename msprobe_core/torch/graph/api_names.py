@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from functools import lru_cache
+from types import BuiltinFunctionType, CodeType, FrameType
 from typing import Any, cast
 
 import torch
@@ -32,9 +33,9 @@ NONE = -1
 _GRAPH_FILE, _INDUCTOR = "<eval_with_key>", "torch._inductor."
 
 
-def traced_site(function: Function, risk_level: str) -> int:
+def traced_site(function: Function, risk_level: str, between_tensors: bool) -> int:
     """The site of a call that dynamo traces; `NONE` for what has no values in a dump."""
-    api = _traced_api(function, risk_level)
+    api = _traced_api(function, risk_level, between_tensors)
     if api is None or not api.has_values:
         return NONE
     return number_of(Owner(None, api.owner, stack_of_trace()))
@@ -61,6 +62,17 @@ def _is_generated(caller: FrameType) -> bool:
     return caller.f_code.co_filename.startswith(_GRAPH_FILE) or module.startswith(_INDUCTOR)
 
 
+@lru_cache(maxsize=1)
+def shown_functions() -> frozenset[Function]:
+    """Functions of torch that are recorded, private ones and those in place among them: eager code
+    shows all of them to a function mode, dynamo only those that it is told of.
+    """
+    functions = build_table("ALL").functions.items()
+    return frozenset(
+        f for f, api in functions if type(f) is BuiltinFunctionType or api.prefix == "Functional"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _TracedFrame:
     """What is known of a frame that dynamo translates in place of running it."""
@@ -71,12 +83,13 @@ class _TracedFrame:
     f_locals: dict[str, object]
 
 
-def _traced_api(function: Function, risk_level: str) -> Api | None:
+def _traced_api(function: Function, risk_level: str, between_tensors: bool) -> Api | None:
     table = build_table(risk_level)
     frame = _translated_frame()
     if frame is not None and (function in table.operators or function in table.ambiguous):
         # Which locals are tensors is known of such a frame too: no more is asked of it.
-        return call_sites(risk_level).api_at(function, cast("FrameType", frame))
+        sites = call_sites(risk_level)
+        return sites.api_at(function, between_tensors, cast("FrameType", frame))
     return table.functions.get(function)
 
 

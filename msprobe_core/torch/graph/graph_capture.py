@@ -18,6 +18,7 @@ from msprobe_core.capture.replacing import Replacements
 from msprobe_core.report import say
 from msprobe_core.torch.fast_paths import FastPaths
 from msprobe_core.torch.function_modes import insert, modes_of_thread, take_off
+from msprobe_core.torch.graph.api_names import shown_functions
 from msprobe_core.torch.graph.captured_programs import CapturedPrograms
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
@@ -194,8 +195,7 @@ class GraphCapture:
         usual = _device_of(root, torch.device("cpu"))
         asking = set(asking_for_hooks(root))
         if not self._questions:
-            utils = torch._dynamo.utils
-            self._questions.put(utils, utils.nnmodule_has_hooks.__name__, has_hooks_of_others)
+            self._answer_dynamo()
         if asking and not self._replaced:
             self._replaced.put(torch.nn.Module, "__getstate__", state_without_own_forward)
         for path, module in self._watched(root):
@@ -203,6 +203,13 @@ class GraphCapture:
                 where = _device_of(module, usual)
                 name = _joined(prefix, _plain_path(path))
                 self._hook_module(module, name, where, by_forward=module in asking)
+
+    def _answer_dynamo(self) -> None:
+        """Answer in dynamo's place which hooks make graphs, and which functions a mode is shown."""
+        utils, variables = torch._dynamo.utils, torch._dynamo.variables.torch
+        known = variables.get_overridable_functions() | shown_functions()
+        self._questions.put(utils, utils.nnmodule_has_hooks.__name__, has_hooks_of_others)
+        self._questions.put(variables, "get_overridable_functions", lambda: known)
 
     def _watched(self, root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
         """The modules to hook, by path: for calls alone the one that operators run inside."""

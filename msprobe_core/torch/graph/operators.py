@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch._guards import TracingContext
 
 from msprobe_core.errors import LifecycleError, UnsupportedError
 from msprobe_core.torch.graph.late_plans import LATE_SITES, MARK
@@ -24,9 +25,9 @@ _SCHEMAS = {
     "begin": "begin(Tensor owner, int stack) -> ()",
     "end": "end(Tensor owner) -> ()",
     "value": "value(Tensor x, Tensor owner, str place, bool requires_grad) -> ()",
-    "gradient": "gradient(Tensor x, Tensor owner, str place) -> ()",
+    "gradient": "gradient(Tensor? x, Tensor owner, str place) -> ()",
     "call": "call(Tensor x, int site, str place, bool requires_grad, bool first) -> ()",
-    "call_gradient": "call_gradient(Tensor x, int site, str place) -> ()",
+    "call_gradient": "call_gradient(Tensor? x, int site, str place) -> ()",
     "save": "save(Tensor x, str path) -> ()",
 }
 _PLACED = {
@@ -82,8 +83,12 @@ def value(x: torch.Tensor, owner: torch.Tensor, place: str, requires_grad: bool)
     _append(owner, note, x)
 
 
-def gradient(x: torch.Tensor, owner: torch.Tensor, place: str) -> None:
-    """The gradient of a module's output or parameter."""
+def gradient(x: torch.Tensor | None, owner: torch.Tensor, place: str) -> None:
+    """The gradient of a module's output or parameter; autograd hands on None where an operator has
+    put out several and nobody reads this one.
+    """
+    if x is None:
+        return
     note = Note("gradient", False, place, False, False, -1, x.dtype, tuple(x.shape))
     _append(owner, note, x)
 
@@ -148,7 +153,9 @@ def is_capturing() -> bool:
 
 
 def _append(owner: torch.Tensor, note: Note, x: torch.Tensor | None) -> None:
-    if _Current.log is not None:
+    # To know their results torch runs operators whose tensors are all constants while it traces
+    # (`torch.tensor(2.0)` in the code): that is no run of the graph.
+    if _Current.log is not None and TracingContext.try_get() is None:
         _Current.log.append(owner, note, None if x is None else x.detach())
 
 
@@ -198,6 +205,10 @@ def _define(library: torch.library.Library, name: str, schema: str, run: Any) ->
         library.impl(name, run, key)
     for key in ("Meta", *_WITHOUT_ELEMENTS):
         library.impl(name, _nothing, key)
+    if "Tensor " not in schema:
+        # A gradient that nobody has sent leaves a call without a tensor, hence without a device.
+        # Not "Undefined": torch takes that for what an operator is made of, and puts that there.
+        library.impl(name, _nothing, "CompositeExplicitAutograd")
     torch.library.register_vmap(f"{NAMESPACE}::{name}", _not_batched, lib=library)
 
 

@@ -136,7 +136,9 @@ class GraphCalls(OwnMode):
         if self.late_only and not (_is_compiling() and marks_late()):
             return func(*args, **kwargs)
         if _is_compiling():
-            site = -1 if is_in_branch() else traced_site(func, self.risk_level)
+            # The tensor stands first, whichever operand it was.
+            between_tensors = len(args) < 2 or isinstance(args[1], torch.Tensor)
+            site = -1 if is_in_branch() else traced_site(func, self.risk_level, between_tensors)
         else:
             site = -1 if is_tracing() else eager_site(func, args, self.risk_level)
         if site < 0:

@@ -1,6 +1,7 @@
 """Which API calls are recorded by name, and which of them the risk levels leave without values.
 
-The names are those that users' existing dumps contain, so that new dumps compare with old ones.
+The names are those that users' existing dumps contain, so that new dumps compare with old ones;
+and private operators of torch's that quantised and fused layers call by themselves.
 """
 
 from __future__ import annotations
@@ -59,9 +60,12 @@ RECORDED: dict[str, frozenset[str]] = {
     ),
     "Torch": frozenset(
         """
-        _adaptive_avg_pool2d _add_relu _add_relu_ _aminmax _batch_norm_impl_index _convolution
-        _foreach_norm _fused_adamw_ _grouped_mm _native_multi_head_attention _scaled_grouped_mm
-        _softmax_backward_data _transformer_encoder_layer_fwd abs abs_ absolute acos acos_ acosh
+        _adaptive_avg_pool2d _add_relu _add_relu_ _addmm_activation _aminmax
+        _batch_norm_impl_index _convolution _embedding_bag _foreach_norm _fused_adamw_
+        _fused_rms_norm _grouped_mm _int_mm _log_softmax _native_multi_head_attention
+        _scaled_dot_product_attention_math _scaled_dot_product_flash_attention _scaled_grouped_mm
+        _scaled_mm _softmax _softmax_backward_data _transformer_encoder_layer_fwd
+        _weight_int4pack_mm _weight_int8pack_mm _weight_norm abs abs_ absolute acos acos_ acosh
         acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv
         addmv_ addr affine_grid_generator all alpha_dropout alpha_dropout_ amax amin aminmax
         angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan
@@ -171,7 +175,8 @@ MOVES_DATA_ONLY = frozenset(
 CORE = frozenset(
     """
     __div__ __idiv__ __matmul__ __pow__ __truediv__ _all_gather_base _convolution _foreach_norm
-    _fused_adamw_ _grouped_mm _reduce_scatter_base _scaled_grouped_mm addbmm
+    _fused_adamw_ _fused_rms_norm _grouped_mm _int_mm _log_softmax _reduce_scatter_base
+    _scaled_grouped_mm _scaled_mm _softmax _weight_int4pack_mm _weight_int8pack_mm addbmm
     addcdiv addcdiv_ addcmul addcmul_ addmm addmv addr all_gather all_gather_into_tensor
     all_gather_single all_reduce all_to_all all_to_all_single baddbmm
     batch_isend_irecv batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits

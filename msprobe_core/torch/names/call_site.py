@@ -111,14 +111,16 @@ class CallSites:
             api = table.aliases[function].get(called, api)
         return api, frame, body
 
-    def api_at(self, function: Callable[..., Any], frame: FrameType) -> Api | None:
+    def api_at(
+        self, function: Callable[..., Any], between_tensors: bool, frame: FrameType
+    ) -> Api | None:
         """The API by which a frame calls a function between a tensor and a number, or tensors."""
         api = self.table.functions.get(function)
         if function in self.table.ambiguous:
             return self._namespace(function, frame)
         if function not in self.table.operators:
             return api
-        site = self._study(function, False, frame, api)
+        site = self._study(function, between_tensors, frame, api)
         reflected = site.operands is not None and is_reflected(*site.operands, frame)
         return site.reflected if reflected else site.api
 
@@ -144,7 +146,8 @@ class CallSites:
             callee = callee_at(code, offset)
             if method.startswith("__") or callee is None or callee == method:
                 return Site(code, api)
-            return Site(code, dunders.get(_implicit(method, between_tensors)))
+            written = dunders.get(callee)  # `x.__rmul__(2)` is written so
+            return Site(code, written or dunders.get(_implicit(method, between_tensors)))
         name = _dunder(method, symbol)
         # `number += tensor` is the reflected operator too: a number has none in place.
         forward = _FORWARD.get(symbol.removesuffix("=") if name != method else symbol)

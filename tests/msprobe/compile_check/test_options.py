@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +79,60 @@ def test_a_backend_that_fails_is_told_as_such(tmp_path: Path) -> None:
 
     with pytest.raises(CheckError, match="no kernel for tanh"):
         check_compilation(lambda: Case(Small(), (torch.ones(3),), {}), tmp_path, backend)
+
+
+def wrong(graph: Any, _: object) -> Any:
+    """A compiler that forgets to halve."""
+    for node in graph.graph.nodes:
+        if node.args[1:] == (0.5,):
+            node.args = (node.args[0], 0.6)
+    graph.recompile()
+    return graph.forward
+
+
+class Halving(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.fc(x)
+        return out * 0.5
+
+
+def compiled_by_itself() -> nn.Module:
+    return torch.compile(Halving(), backend=wrong)  # type: ignore[return-value]  # it is a module
+
+
+def compiled_in_place() -> nn.Module:
+    model = Halving()
+    model.compile(backend=wrong)
+    return model
+
+
+def compiled_in_parts() -> nn.Module:
+    return nn.Sequential(compiled_by_itself(), nn.Tanh())
+
+
+@pytest.mark.parametrize("made", [compiled_by_itself, compiled_in_place, compiled_in_parts])
+def test_a_model_that_its_function_has_compiled_is_run_eager_too(
+    made: Callable[[], nn.Module], tmp_path: Path
+) -> None:
+    def make() -> Case:
+        torch.manual_seed(0)
+        return Case(made(), (torch.ones(2, 4),), {})
+
+    answer = check_compilation(make, tmp_path, wrong)
+    assert not answer.agrees
+    assert answer.diagnosis.findings[0].node == "Tensor.__mul__.0.forward"
+
+
+def test_eager_beside_eager_is_no_answer(tmp_path: Path) -> None:
+    def make() -> Case:
+        return Case(Halving(), (torch.ones(2, 4),), {})
+
+    with (
+        torch.compiler.set_stance("force_eager"),
+        pytest.raises(CheckError, match="eager would be compared with itself"),
+    ):
+        check_compilation(make, tmp_path, "aot_eager")

@@ -31,6 +31,7 @@ from builder.reasons import (
     BatchRows,
     ElementsMoved,
     Explained,
+    FusedAway,
     HandsOn,
     HiddenByInfinity,
     InputDiffers,
@@ -356,6 +357,20 @@ def hidden_by_infinity(case: Case) -> Cause | None:
     return Named("introduced", maker, reason, case.score)
 
 
+def reads_what_was_fused(case: Case) -> Cause | None:
+    """A compiler left no record of what is read: the first of the calls is named that lie between
+    the last values that agree and this one.
+    """
+    found = _fused_maker(case)
+    if found is None or found.exec_order in case.known.differing:
+        return None
+    if found in case.attribution.source:
+        return case.attribution.source[found]
+    row = next(r for r in _fused_inputs(case, case.node))
+    reason = FusedAway(case.facts.comparison.keys[row], case.node.name)
+    return Named("introduced", found, reason, case.score)
+
+
 def given_otherwise(case: Case) -> Cause | None:
     """What a call reads in one run alone, or an argument of another kind; asked last."""
     given = case.changes.given_otherwise(case.node)
@@ -400,6 +415,7 @@ RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     called_otherwise,
     backward_of_a_changed_call,
     hidden_by_infinity,
+    reads_what_was_fused,
     given_otherwise,
     introduces_a_difference,
 )
@@ -437,6 +453,45 @@ def through_a_call_without_values(case: Case) -> Cause | None:
     if named is not None and named.node is call:
         return named
     return case.with_evidence(Named("argument_differs", call, reason, case.score))
+
+
+def _fused_maker(case: Case) -> TreeNode | None:
+    """The first call that the values come from which a compiler kept out of memory on the way to a
+    call: by the benchmark, as the problem has none of their numbers.
+    """
+    partner, first = case.facts.comparison.matching.partner, None
+    pending, seen = [case.node], {case.node}
+    while pending:
+        for row in _fused_inputs(case, pending.pop()):
+            theirs = case.edges.makers(row).theirs
+            maker = _writer_by_index(case, row) if theirs is None else partner.get(theirs)
+            if maker is None or maker in seen:
+                continue
+            seen.add(maker)
+            pending.append(maker)
+            first = maker if first is None or maker.exec_order < first.exec_order else first
+    return first
+
+
+def _writer_by_index(case: Case, row: int) -> TreeNode | None:
+    """The last call before the reader, in its module, that writes by index into a value of that
+    shape: it puts out nothing, so nothing tells what else it has written to.
+    """
+    comparison, paired = case.facts.comparison, case.facts.paired
+    reader = comparison.matching.problem.in_order[int(comparison.pairs.node[row])]
+    for node in reversed(reader.parent.children if reader.parent is not None else []):
+        if node.exec_order < reader.exec_order and node.call == "__setitem__":
+            written = paired.rows(node)
+            if written and paired.theirs[written[0]].shape == paired.theirs[row].shape:
+                return node
+    return None
+
+
+def _fused_inputs(case: Case, node: TreeNode) -> list[int]:
+    """The rows of what a node reads that the problem has no numbers of, as they were fused."""
+    paired = case.facts.paired
+    read = (row for row in paired.rows(node) if not paired.is_output[row])
+    return [row for row in read if paired.ours[row].fused or paired.theirs[row].fused]
 
 
 def _batch_of(case: Case) -> Finding | None:

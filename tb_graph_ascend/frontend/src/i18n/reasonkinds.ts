@@ -64,6 +64,7 @@ export const REASON_KINDS = {
   rewritten_there: "finding",
   optimizer: "finding",
   hidden_by_infinity: "finding",
+  fused_away: "finding",
   handed_on: "finding",
   nonfinite_made: "finding",
   nonfinite_first: "finding",

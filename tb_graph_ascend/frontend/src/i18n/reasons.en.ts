@@ -57,6 +57,7 @@ export const reasonsEn: Record<string, string> = {
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",
   drift: "{{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
   hidden_by_infinity: "infinities in its output hide whether it agrees; {{reader}} reads it as {{value}}, and there the outputs differ",
+  fused_away: "the problem run has no record of what it puts out, as a compiler fused or removed it; all recorded before it agrees, and {{reader}}, which reads it as {{value}}, is the first that differs",
   handed_on: "what this call receives agrees, and the dump holds no numbers of what it puts out; the difference is first seen in {{reader}}, which reads that as {{value}}",
   first_inexact: "everything before agrees to the last digit, {{value}} is the first that does not; {{reader}} makes the difference grow",
   replica_differs: "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}), relative error between the ranks {{error, short}}",

@@ -57,6 +57,7 @@ export const reasonsZh: Record<string, string> = {
   optimizer: "第 {{step}} 步的所有梯度都一致，因此差异来自优化器的更新",
   drift: "{{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
   hidden_by_infinity: "其输出中的无穷大使其无法判断是否一致；{{reader}} 将其作为 {{value}} 读取，而后者的输出不同",
+  fused_away: "问题运行中没有其输出的记录（编译器将其融合或移除）；在此之前记录的值均一致，而将其作为 {{value}} 读取的 {{reader}} 是第一个不同之处",
   handed_on: "此调用所接收的值一致，而数据中没有其输出的数值；差异首先出现在将其作为 {{value}} 读取的 {{reader}}",
   first_inexact: "此前的所有数值逐位一致，{{value}} 最先出现差异，并由 {{reader}} 放大",
   replica_differs: "{{value}} 在所有 {{axis}} 卡上应当相同，实际不同：卡 {{ranks}}（{{coordinates}}），各卡之间的相对误差为 {{error, short}}",

@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps, tensors
+from tests.msprobe_core.torch.graph.late_backend import late_backend
 from tests.msprobe_core.torch.graph.models import Language, are_equal, batch, language, train
 
 # Inductor imports parts of torch that torch itself has deprecated.
@@ -52,7 +53,7 @@ def one_step(debugger: PrecisionDebugger, model: nn.Module, run: Any) -> list[Te
     return seen
 
 
-def compiled(model: nn.Module, backend: str) -> Any:
+def compiled(model: nn.Module, backend: Any) -> Any:
     return torch.compile(model, backend=backend, fullgraph=True)
 
 
@@ -89,6 +90,56 @@ def test_results_are_bit_equal_and_no_graph_breaks(
     hooked = {path for path, module in base.named_modules() if path and path != "layers"}
     outputs = {name.split(".forward")[0].rpartition(".")[0] for name in first.names}
     assert {f"Module.{path}" for path in hooked} <= outputs
+
+
+class Odd(nn.Module):
+    """Operators whose name the code around them does not tell, constants, and unread outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc, self.factor = nn.Linear(8, 8), 3.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.fc(x)
+        x = x[1:].sum() * x + 2 * x[0:2].mean() * x  # a slice of a tensor beside a tensor
+        x = sum([x, self.factor * x, x.__rmul__(3)])
+        x = x * torch.tensor(2.0) + torch.tensor(0.5) * x
+        least, _ = x.aminmax(dim=0)  # nobody reads the other one, and no gradient comes for it
+        rows = torch.tensor([0, 1])
+        x = x.clone()
+        x[rows] += x[rows] * least
+        x = x.scatter_add(0, torch.zeros(4, 8, dtype=torch.long), x)
+        return torch._softmax(nn.functional.hardswish(x), -1, False)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", late_backend])
+def test_odd_calls_are_those_of_an_eager_dump(
+    backend: Any, record: Callable[..., PrecisionDebugger], tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    base, x = Odd(), torch.randn(4, 8)
+    for name, settings in (("eager", {}), ("graph", {"capture": "graph"})):
+        torch.manual_seed(0)
+        model = copy.deepcopy(base)
+        debugger = record(name, "mix", **settings)
+        debugger.start(model=model)
+        run = compiled(model, backend) if settings else model
+        run(x).square().sum().backward()
+        debugger.stop()
+        debugger.step()
+    (expected,), (found,) = (read_rank_dumps(tmp_path / name) for name in ("eager", "graph"))
+    forward = [
+        {name: each for name, each in records(dump).items() if ".forward" in name}
+        for dump in (found, expected)
+    ]
+    called = {name.partition(".forward")[0] for name in forward[0]}
+    assert {"Tensor.__setitem__.0", "Torch._softmax.0", "Functional.hardswish.0"} <= called
+    # What nobody reads is not computed where records wait until the graph is finished.
+    unread = ["Tensor.aminmax.0.forward.output.1"] if backend is late_backend else []
+    assert [name for name, each in forward[0].items() if "fused" in each] == unread
+    for name in unread:
+        del forward[0][name], forward[1][name]
+    assert forward[0] == forward[1]
 
 
 @pytest.mark.parametrize("level", ["L0", "L1", "mix"])
