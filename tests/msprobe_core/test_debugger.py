@@ -156,7 +156,6 @@ def test_a_with_statement_takes_what_start_takes(debugger: Make, dumps: Read) ->
     assert dump.head["parallel"]["axes"] == given["axes"]
 
 
-
 def test_save_records_values_and_gradients(debugger: Make, dumps: Read) -> None:
     target = debugger(level="debug")
     x = torch.ones(3, requires_grad=True)
