@@ -155,8 +155,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "比对了元素，或必须相等的数值",
     ),
     "basis.called": Words(
-        "both dumps say how it is called, and what comes behind it differs",
-        "两次运行的数据都记录了其调用方式，且其后的值不同",
+        "each dump says what it calls and how, and the values right behind it differ",
+        "两次运行的数据各自记录了所调用的内容与方式，且紧随其后的值不同",
     ),
     "basis.estimated": Words(
         "sketches of the elements differ by more than rounding; relative errors come of them "

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from builder.diagnosis.causes import calling_lines
 from builder.diagnosis.finding import Finding
+from builder.dump.stack_frames import is_of_framework
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import (
     ArgumentDiffers,
@@ -44,6 +45,15 @@ from builder.reasons import (
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Side = Literal["problem", "benchmark"]
+# What a line that somebody wrote anew shows as.
+_WRITTEN_ANEW = (
+    ArgumentDiffers,
+    ExtraCalls,
+    ExtraReplaced,
+    MissingCalls,
+    MissingReplaced,
+    PrecisionDiffers,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,15 @@ class Sighting:
 
 
 def kinds_of(tree: Tree, finding: Finding) -> tuple[str, ...]:
-    """What a finding shares with all places of its cause; nothing where no stack tells its line."""
-    return Kinds(tree).all_of(finding.node, _changes_of(finding))
+    """What a finding shares with all places of its cause; nothing where no stack tells its line.
+
+    Of calls that a line of the user's own makes otherwise it is the line, too: whoever wrote it
+    anew added a call, left one out or gave another argument, and their gradients follow.
+    """
+    kinds = Kinds(tree)
+    found = kinds.all_of(finding.node, _changes_of(finding))
+    line = kinds.of_line(finding.node) if isinstance(finding.reasons[0], _WRITTEN_ANEW) else None
+    return found if line is None else (*found, line)
 
 
 def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
@@ -157,6 +174,16 @@ class Kinds:
         call = (type_of(node.name), node.direction, node.recomputed)
         text = repr((*lines, *call, *change))
         return blake2b(text.encode(), digest_size=12).hexdigest()
+
+    def of_line(self, node: TreeNode) -> str | None:
+        """The line of a call that no code of the framework makes; None of all others.
+
+        What modules and optimizers of the framework call has the line of many calls.
+        """
+        lines = None if node.holds_gradients else calling_lines(self._tree, node)
+        if lines is None or lines[0] != lines[1] or is_of_framework(lines[0]):
+            return None
+        return blake2b(repr(("line", lines[0])).encode(), digest_size=12).hexdigest()
 
     def all_of(self, node: TreeNode, changes: Iterable[tuple[Hashable, ...]]) -> tuple[str, ...]:
         """The kinds of several changes at a node; none where no stack tells its line."""

@@ -9,6 +9,7 @@ import re
 from math import isfinite
 
 _FEWEST = 4
+_WHOLE = 1000.0  # beyond it four digits are whole
 _MOST = 17  # digits that tell any two doubles apart, as all that there are do more briefly
 # Of the difference the first digit at least is right: 0.99999 beside 0.999999 is not beside 1.
 _WITHIN = 0.1
@@ -24,9 +25,15 @@ def beside(one: float, other: float) -> tuple[str, str]:
         shown = rounded(one, digits), rounded(other, digits)
         if not isfinite(apart) or apart == 0:
             return shown
-        if abs(float(shown[0]) - float(shown[1]) - apart) <= _WITHIN * abs(apart):
+        is_apart = abs(float(shown[0]) - float(shown[1]) - apart) <= _WITHIN * abs(apart)
+        if is_apart and not (_is_rounded_up(one, shown[0]) or _is_rounded_up(other, shown[1])):
             return shown
     return str(one), str(other)
+
+
+def _is_rounded_up(number: float, shown: str) -> bool:
+    """Whether a number that is not whole reads as one: 0.999995 as 1 says that nothing decays."""
+    return float(shown).is_integer() and not number.is_integer() and abs(number) < _WHOLE
 
 
 def arguments_beside(one: str, other: str) -> tuple[str, str]:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from builder import build, diagnose
+from builder.diagnosis.change_kinds import Kinds
+from builder.dump.reader import read_dump
+from builder.match.tree import build_tree
+from tests.builder.diagnosis.recorded_programs import found as recorded_findings
 from tests.builder.dumps import Json, forward, tensor, write_dump
 
 LINE = "File model.py, line 3, in forward, \n return x * 2"
@@ -69,3 +79,44 @@ def test_frames_of_the_framework_are_known_wherever_it_is_installed(tmp_path: Pa
         lines = {layer: [frame, OTHER if layer == 2 else LINE] for layer in range(4)}
         expected = [(0, first, [(1, first)]), (0, third, [(1, third)])]
         assert found(tmp_path / str(number), lines) == expected
+
+
+Step = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def as_it_was(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return F.softplus(F.linear(x, weight, bias))
+
+
+def written_anew(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return F.softplus(F.linear(x, weight)) + bias.exp()
+
+
+class Stepwise(nn.Module):
+    """Layers of one line, which may be written anew."""
+
+    def __init__(self, step: Step = as_it_was) -> None:
+        super().__init__()
+        self.layers, self.step = nn.ModuleList(nn.Linear(16, 16) for _ in range(3)), step
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = x + self.step(x, layer.weight, layer.bias)
+        return torch.sin(x)
+
+
+def test_what_one_line_calls_otherwise_is_one_cause(tmp_path: Path) -> None:
+    """A bias that a call is not given, and calls that add it behind: the line was written anew."""
+    step: Any = written_anew
+    (finding,) = recorded_findings(tmp_path, Stepwise, step=step)
+    assert finding.name == "Functional.linear.0.forward"
+    assert finding.line is not None and "bias.exp()" in finding.line
+
+
+def test_what_a_line_of_the_framework_calls_otherwise_is_not(tmp_path: Path) -> None:
+    """Modules of one line in the user's script: each of them is made by a line of its own."""
+    lines = {layer: [TORCH, LINE] for layer in range(4)}
+    run(tmp_path, (0,), lines)
+    tree = build_tree(read_dump(tmp_path / "step0" / "rank0"))
+    kinds = {Kinds(tree).of_line(node) for node in tree.in_order if node.kind == "api"}
+    assert kinds == {None}

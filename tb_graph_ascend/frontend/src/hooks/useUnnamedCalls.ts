@@ -4,7 +4,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 
 import { aloneQuery, detailsQuery } from "../api/queries";
 import type { Cause, Node } from "../api/types";
-import { sameLine, unnamedCalls, withoutLayout, withoutLostGradients, withoutNeighbours } from "../state/causes";
+import { healing, sameLine, unnamedCalls, withoutLayout, withoutLostGradients, withoutNeighbours } from "../state/causes";
 import { useApp } from "../state/store";
 
 /** Stacks whose lines are looked at; more than calls are named. */
@@ -17,9 +17,10 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
   const enabled = db !== null && step !== null && rank !== null;
   const forward = useQuery({ ...aloneQuery(db ?? "", step ?? 0, rank ?? 0, "forward"), enabled });
   const backward = useQuery({ ...aloneQuery(db ?? "", step ?? 0, rank ?? 0, "backward"), enabled });
-  // Between two programs calls have no partners by design.
+  // Between two programs calls have no partners by design; where all that begins heals, no call can be a fault.
   const acrossPrograms = causes.some(({ finding }) => finding.certainty?.basis === "edges");
-  const known = !acrossPrograms && forward.data && backward.data;
+  const allHeal = causes.length > 0 && causes.every((cause) => healing(cause));
+  const known = !acrossPrograms && !allHeal && forward.data && backward.data;
   const alone = known ? [...forward.data.rows, ...backward.data.rows] : [];
   const rows = withoutLayout(withoutLostGradients(causes, withoutNeighbours(causes, alone)));
   const calls = unnamedCalls(causes, rows.map(({ node }) => node));

@@ -76,6 +76,7 @@ export const diff = {
     start: "from",
     input: "its {{value}} was made by",
     inputGuess: "its {{value}} has the values of what came out of",
+    unnamedGuess: "what it reads has the values of what came out of",
     inside: "inside it",
     fed: "its {{value}} is what was fed to",
     returned: "gets its gradient from what was returned by",

@@ -76,6 +76,7 @@ export const diff = {
     start: "从",
     input: "其 {{value}} 产生于",
     inputGuess: "其 {{value}} 的数值与此调用的输出相同：",
+    unnamedGuess: "其读取的数值与此调用的输出相同：",
     inside: "其内部",
     fed: "其 {{value}} 即传入此模块的值：",
     returned: "其梯度由此返回：",

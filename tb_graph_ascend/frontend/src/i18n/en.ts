@@ -1,6 +1,7 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
 import { trendsEn } from "./trends.en";
+import { acrossEn } from "./across.en";
 import { answerEn } from "./answer.en";
 import { boxesEn } from "./boxes.en";
 import { certaintyEn } from "./certainty.en";
@@ -115,7 +116,7 @@ export const en = {
     none: "No finding: no value's score exceeds {{threshold}}.",
     single: "This file holds one graph. Differences need a benchmark to compare with.",
     perhaps: "Perhaps one more cause",
-    scoreHandedOn: "score {{score}}: one run alone makes this call, so this is of what it hands on to calls of both runs",
+    scoreHandedOn: "score {{score}}, of the first call of both runs that reads what this one puts out",
     scoreBrought: "score {{score}}: the worst that comes of it behind this call",
     more: "{{count}} more",
     previous: "Previous cause (P)",
@@ -233,7 +234,7 @@ export const en = {
     maxAbs: "max abs. err.",
     checksum: "checksum",
     noValues: "No values were recorded for this node.",
-    noValuesOfCause: "The dump holds no numbers of what {{call}} puts out: the level or the list of recorded calls leaves them out.",
+    noValuesOfCause: "Of {{call}} no numbers were recorded: it is a call that the dumper writes without values.",
     firstSeenIn: "The difference is first seen behind it, in {{call}}.",
     onlyProblem: "problem only",
     counted: { nan: "{{count}} NaN", inf: "{{count}} Inf", apart: "{{told}} ≠ {{theirs}}" },
@@ -310,23 +311,7 @@ export const en = {
   mapping: formsEn.mapping,
   refusals: formsEn.refusals,
   matrix: { rank: "rank", step: "step" },
-  across: {
-    label: "Score of {{name}} in every step and rank",
-    title: "Score over the steps",
-    plot: "Score of {{name}} over the steps, one line per rank",
-    cell: "step {{step}}, rank {{rank}}: score {{score}}",
-    pairs: "Worst score of every step and rank",
-    pairsMeans: "The worst score of each step and rank; those with – are in one run only, or failed. Select a node to see its own.",
-    pairsSingle: "The steps and ranks of this run.",
-    absent: "does not occur there",
-    alone: "this step and rank is in one run only",
-    unmatched: "This call has no partner in any step, so no score can be drawn over the steps.",
-    causeProblem: "Only the problem run makes this call. Its score {{score}} (step {{step}}, rank {{rank}}) is of what it hands on to the call that reads it.",
-    causeBenchmark: "Only the benchmark run makes this call. The score {{score}} (step {{step}}, rank {{rank}}) is of what it hands on to the call that reads it.",
-    places: "{{name}} in every step and rank",
-    single: "The steps and ranks in which this call runs. Of one run there are no scores.",
-    unscored: "No score is known in any step: there were no values to compare.",
-  },
+  across: acrossEn,
   shards: {
     problem: "Ranks of the problem run",
     benchmark: "Ranks of the benchmark run",

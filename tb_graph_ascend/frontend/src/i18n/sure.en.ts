@@ -8,7 +8,7 @@ export const sureEn = {
   },
   basis: {
     measured: "elements were compared, or numbers that have to be equal",
-    called: "both dumps say how it is called, and what comes behind it differs",
+    called: "each dump says what it calls and how, and the values right behind it differ",
     estimated: "sketches of the elements differ by more than rounding; relative errors come of them within a factor of 2",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",

@@ -2,6 +2,7 @@
 
 import { trendsZh } from "./trends.zh";
 import type { Texts } from "./en";
+import { acrossZh } from "./across.zh";
 import { answerZh } from "./answer.zh";
 import { boxesZh } from "./boxes.zh";
 import { certaintyZh } from "./certainty.zh";
@@ -116,7 +117,7 @@ export const zh: Texts = {
     none: "没有发现项：没有数值的分数超过 {{threshold}}。",
     single: "此文件只有一张图。需要标杆侧才能比较差异。",
     perhaps: "可能还有一个起因",
-    scoreHandedOn: "分数 {{score}}：只有一侧执行此调用，此分数取自它传给两侧共有调用的值",
+    scoreHandedOn: "分数 {{score}}，取自两侧共有的、读取其输出的第一个调用",
     scoreBrought: "分数 {{score}}：此调用之后由它引起的最大分数",
     more: "还有 {{count}} 个",
     previous: "上一个起因 (P)",
@@ -234,7 +235,7 @@ export const zh: Texts = {
     maxAbs: "最大绝对误差",
     checksum: "校验和",
     noValues: "此节点没有记录数值。",
-    noValuesOfCause: "数据中没有 {{call}} 输出的数值：记录级别或记录的调用列表不包含它。",
+    noValuesOfCause: "{{call}} 没有记录数值：记录工具对此类调用不写入数值。",
     firstSeenIn: "差异首先出现在其后的 {{call}}。",
     onlyProblem: "仅问题侧",
     counted: { nan: "{{count}} 个 NaN", inf: "{{count}} 个 Inf", apart: "{{told}} ≠ {{theirs}}" },
@@ -310,23 +311,7 @@ export const zh: Texts = {
   mapping: formsZh.mapping,
   refusals: formsZh.refusals,
   matrix: { rank: "卡", step: "步" },
-  across: {
-    label: "{{name}} 在各步与各卡的分数",
-    title: "各步的分数",
-    plot: "{{name}} 随步数变化的分数，每张卡一条线",
-    cell: "第 {{step}} 步，卡 {{rank}}：分数 {{score}}",
-    pairs: "各步与各卡的最差分数",
-    pairsMeans: "各步与各卡的最差分数；“–”表示只存在于一侧或失败。选中节点可查看其自身的分数。",
-    pairsSingle: "此次运行的各步与各卡。",
-    absent: "此处不存在",
-    alone: "此步与卡只有一侧有",
-    unmatched: "此调用在任何一步都没有对应调用，无法按步绘制分数。",
-    causeProblem: "只有问题侧执行此调用。分数 {{score}}（第 {{step}} 步，卡 {{rank}}）是它交给读取者的值的分数。",
-    causeBenchmark: "只有标杆侧执行此调用。分数 {{score}}（第 {{step}} 步，卡 {{rank}}）是它交给读取者的值的分数。",
-    places: "{{name}} 所在的各步与各卡",
-    single: "此调用所在的各步与各卡。只有一次运行，没有分数。",
-    unscored: "任何一步都没有分数：没有可比较的数值。",
-  },
+  across: acrossZh,
   shards: {
     problem: "问题侧的各卡",
     benchmark: "标杆侧的各卡",

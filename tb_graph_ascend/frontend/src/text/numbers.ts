@@ -19,6 +19,8 @@ export function shortNumber(value: Measure | undefined, digits = DIGITS): string
 const MOST_DIGITS = 17;
 /** Of the difference of two numbers the first digit at least is right: 0.99999 beside 0.999999 is not beside 1. */
 const WITHIN = 0.1;
+/** Beyond it four digits are whole. */
+const WHOLE = 1000;
 
 /** Two numbers beside each other: four digits each, or as many as show how far they are apart. The command does the
  * same (`builder/reasons/beside.py`). */
@@ -29,9 +31,15 @@ export function besideTexts(one: Measure | undefined, other: Measure | undefined
   for (let digits = DIGITS; digits < MOST_DIGITS; digits += 1) {
     const [left, right] = rounded(digits);
     const isShown = Math.abs(Number(left) - Number(right) - apart) <= WITHIN * Math.abs(apart);
-    if (isShown) return digits === DIGITS ? [left, right] : [withoutZeros(left), withoutZeros(right)];
+    const isWhole = isRoundedUp(one, left) || isRoundedUp(other, right);
+    if (isShown && !isWhole) return digits === DIGITS ? [left, right] : [withoutZeros(left), withoutZeros(right)];
   }
   return [String(one), String(other)];
+}
+
+/** Whether a number that is not whole reads as one: 0.999995 as 1 says that nothing decays. */
+function isRoundedUp(number: number, shown: string): boolean {
+  return Number.isInteger(Number(shown)) && !Number.isInteger(number) && Math.abs(number) < WHOLE;
 }
 
 /** A number without the zeros at its end. */

@@ -239,12 +239,12 @@ describe("the name and score of a cause", () => {
   it("say whose score it is where the call has no partner", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
     const alone = { finding: { node: { ...node, match: null }, score: 0.5 }, worst: 0.5 } as unknown as Cause;
-    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: one run alone makes this call/);
+    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50, of the first call of both runs/);
   });
   it("say what is brought about where the call itself hands on nothing that differs", () => {
     const silent = { ...cause, finding: { node, score: 0, reasons: [] }, worst: 0.9 } as unknown as Cause;
     expect(causeScoreText(t, silent)).toBe("score 0.90: the worst that comes of it behind this call");
-    expect(withoutValuesText(t, silent)).toMatch(/^The dump holds no numbers of what linear #7 ↩ backward puts out/);
+    expect(withoutValuesText(t, silent)).toMatch(/^Of linear #7 ↩ backward no numbers were recorded/);
     const reasons = [{ code: "handed_on", value: "input.0", reader: "Functional.softmax.2.forward" }];
     const seen = { ...silent, finding: { ...silent.finding, reasons } } as unknown as Cause;
     expect(withoutValuesText(t, seen)).toMatch(/first seen behind it, in softmax #2\.$/);

@@ -183,5 +183,6 @@ function EndTag({ cause, perhaps }: { cause: Cause | undefined; perhaps: boolean
 
 function linkText(t: TFunction, { link, value, exact, step }: PlacedHop): string {
   // Equal values are a sign and no record: the sentence says which of the two it is.
-  return t(link === "input" && !exact ? "trace.inputGuess" : `trace.${link}`, { value: value ?? "", step });
+  if (link === "input" && !exact) return value === null ? t("trace.unnamedGuess") : t("trace.inputGuess", { value });
+  return t(`trace.${link}`, { value: value ?? "", step });
 }

@@ -54,10 +54,11 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
 function NoValues({ node }: { node: number }) {
   const { t } = useTranslation();
   const cause = causeAt(useAnswer().data?.causes ?? [], node);
+  const isScored = (cause?.worst ?? null) !== null;
   return (
     <p className="message">
       {cause ? withoutValuesText(t, cause) : t("details.noValues")}{" "}
-      {cause && cause.worst !== null && <span className="muted">{causeScoreText(t, cause)}</span>}
+      {cause && isScored && <span className="muted">{causeScoreText(t, cause)}</span>}
     </p>
   );
 }
