@@ -78,10 +78,14 @@ class PassedCalls:
     def is_outside_data(self, row: int) -> bool:
         """Whether no call of both runs stands behind a value, as behind labels that one clamps.
 
-        Nothing upstream that is off can have come over such a way.
+        Nothing upstream that is off can have come over such a way. Parameters and what goes back
+        are made by no recorded call either, and are no data.
         """
         records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
-        return self.are_told and all(map(self._is_outside_data, self._trees, records))
+        reader = self._matching.problem.in_order[int(self._facts.comparison.pairs.node[row])]
+        if not self.are_told or reader.phase != "forward" or any(r.requires_grad for r in records):
+            return False
+        return all(map(self._is_outside_data, self._trees, records))
 
     def are_otherwise(self, row: int) -> bool:
         """Whether a call on the way of a value is one run's own, or was given something else."""
