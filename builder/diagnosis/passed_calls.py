@@ -71,9 +71,9 @@ class PassedCalls:
         return sqrt(total)
 
     def is_read_at_once(self, row: int) -> bool:
-        """Whether both dumps tell that no call without values lies between, as one that expands."""
+        """Whether both dumps tell who wrote it last, and of no call between, as one that expands."""
         records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
-        return self.are_told and all(record.through is None for record in records)
+        return self.are_told and all(r.source is not None and r.through is None for r in records)
 
     def is_outside_data(self, row: int) -> bool:
         """Whether no call of both runs stands behind a value, as behind labels that one clamps.

@@ -127,14 +127,23 @@ def _by_module(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _steps(calls: Sequence[TreeNode]) -> Iterator[list[TreeNode]]:
-    """The calls of one optimizer's step each: the dump has values of something else between two."""
+    """The calls of one optimizer's step each: the dump has values of something else between two.
+
+    Calls without values, as those that make its state, are of the step of the next call with some.
+    """
     step: list[TreeNode] = []
+    ahead: list[TreeNode] = []
+    end = 0
     for call in calls:
-        if step and call.values[0] > step[-1].values[1]:
+        ahead.append(call)
+        if call.values[0] == call.values[1]:
+            continue
+        if step and call.values[0] > end:
             yield step
             step = []
-        step.append(call)
-    yield step
+        step += ahead
+        ahead, end = [], call.values[1]
+    yield [*step, *ahead]
 
 
 def _partner_paths(tree: Tree, partner: Mapping[TreeNode, TreeNode]) -> dict[str, str]:
