@@ -71,7 +71,7 @@ class PassedCalls:
         return sqrt(total)
 
     def is_read_at_once(self, row: int) -> bool:
-        """Whether both dumps tell who wrote it last, and of no call between, as one that expands."""
+        """Whether both dumps tell who wrote it last, and of no call between that may expand it."""
         records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
         return self.are_told and all(r.source is not None and r.through is None for r in records)
 
