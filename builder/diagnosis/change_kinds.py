@@ -163,32 +163,38 @@ class Kinds:
 
     def __call__(self, node: TreeNode, change: tuple[Hashable, ...]) -> str | None:
         """The kind of a change at a node; None where no stack tells its line."""
-        if node.stack is None or node.holds_gradients:
-            return None
-        if node.stack not in self._lines:
-            self._lines[node.stack] = calling_lines(self._tree, node)
-        lines = self._lines[node.stack]
+        lines = self._lines_of(node)
         if lines is None:
             return None
         # What is computed again for the gradients is no other place of what was computed before.
         call = (type_of(node.name), node.direction, node.recomputed)
-        text = repr((*lines, *call, *change))
-        return blake2b(text.encode(), digest_size=12).hexdigest()
+        return _short((*lines, *call, *change))
 
     def of_line(self, node: TreeNode) -> str | None:
         """The line of a call that no code of the framework makes; None of all others.
 
         What modules and optimizers of the framework call has the line of many calls.
         """
-        lines = None if node.holds_gradients else calling_lines(self._tree, node)
+        lines = self._lines_of(node)
         if lines is None or lines[0] != lines[1] or is_of_framework(lines[0]):
             return None
-        return blake2b(repr(("line", lines[0])).encode(), digest_size=12).hexdigest()
+        return _short(("line", lines[0]))
+
+    def _lines_of(self, node: TreeNode) -> tuple[str, str] | None:
+        if node.stack is None or node.holds_gradients:
+            return None
+        if node.stack not in self._lines:
+            self._lines[node.stack] = calling_lines(self._tree, node)
+        return self._lines[node.stack]
 
     def all_of(self, node: TreeNode, changes: Iterable[tuple[Hashable, ...]]) -> tuple[str, ...]:
         """The kinds of several changes at a node; none where no stack tells its line."""
         kinds = (self(node, change) for change in changes)
         return tuple(kind for kind in kinds if kind is not None)
+
+
+def _short(facts: tuple[Hashable, ...]) -> str:
+    return blake2b(repr(facts).encode(), digest_size=12).hexdigest()
 
 
 def type_of(name: object) -> str:

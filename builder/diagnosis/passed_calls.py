@@ -72,7 +72,7 @@ class PassedCalls:
 
     def is_read_at_once(self, row: int) -> bool:
         """Whether both dumps tell who wrote it last, and of no call between that may expand it."""
-        records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
+        records = self._records(row)
         return self.are_told and all(r.source is not None and r.through is None for r in records)
 
     def is_outside_data(self, row: int) -> bool:
@@ -81,7 +81,7 @@ class PassedCalls:
         Nothing upstream that is off can have come over such a way. Parameters and what goes back
         are made by no recorded call either, and are no data.
         """
-        records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
+        records = self._records(row)
         reader = self._matching.problem.in_order[int(self._facts.comparison.pairs.node[row])]
         if not self.are_told or reader.phase != "forward" or any(r.requires_grad for r in records):
             return False
@@ -169,11 +169,13 @@ class PassedCalls:
         passing = self._trees[side].dump.passing
         return passing.get(node.name) if passing is not None and node is not None else None
 
+    def _records(self, row: int) -> tuple[Record, Record]:
+        return self._facts.paired.ours[row], self._facts.paired.theirs[row]
+
     def _ways(self, row: int) -> tuple[PassedWay, PassedWay] | None:
         if not self.are_told:
             return None
-        records = (self._facts.paired.ours[row], self._facts.paired.theirs[row])
-        one, other = (_way(t, record) for t, record in zip(self._trees, records))
+        one, other = (_way(t, record) for t, record in zip(self._trees, self._records(row)))
         return one, other
 
     @cached_property

@@ -301,8 +301,9 @@ class Edges:
             # what was written in part, nothing tells where the rest was made.
             share = self.around(node, known.size[row])
             came = max(came, ESTIMATED * UNKNOWN * share * known.norm[row])
-        agrees = all(known.distance[r] <= FORMS * known.noise[r] for r in known.outputs(node))
-        if node.phase == "after" and agrees:
+        if node.phase == "after" and all(
+            known.distance[r] <= FORMS * known.noise[r] for r in known.outputs(node)
+        ):
             return NO_EXCESS  # what was read in truth agrees
         return self._excess(row, came, "moved", makers)
 
