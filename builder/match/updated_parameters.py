@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from builder.dump.passing_calls import call_of
 from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
@@ -194,7 +195,7 @@ def _read_by(
     for reader, name in names.items():
         for record in records[slice(*reader.values)]:
             if record.through is not None:
-                readers.setdefault(record.through.partition(".output")[0], name)
+                readers.setdefault(call_of(record.through), name)
     for block in _blocks(silent):
         yield from _read_last([readers.get(call.name) for call in block])
 
