@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { trendsEn } from "../../tb_graph_ascend/frontend/src/i18n/trends.en";
-import { graphsShown, open, selectedName, withBrowser } from "./page";
+import { graphsShown, open, openBlank, selectedName, withBrowser } from "./page";
 import { ROOT, freePort, launch, pythonPath } from "./setup";
 import { SIZES, cutTexts } from "./uncut";
 
@@ -127,3 +127,20 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   expect(complaints).toEqual([]);
   await page.context().close();
 }, 240_000);
+
+test("what comes late does not move what one is about to press", async () => {
+  const page = await openBlank();
+  const late = (url: RegExp) =>
+    page.route(url, async (route) => {
+      await new Promise((next) => setTimeout(next, 1500));
+      await route.continue();
+    });
+  await Promise.all([late(/trendplot/), late(/\/scalars/)]);
+  const { runs } = (await (await fetch(`${address}api/trends`)).json()) as { runs: { id: string; path: string }[] };
+  await page.goto(`${address}?trend=${runs.find(({ path }) => path === "spiked")?.id ?? ""}`);
+  const alert = page.getByRole("region", { name: trendsEn.alerts }).getByRole("button").first();
+  const before = await alert.boundingBox();
+  await page.locator(".trend-scalars canvas").first().waitFor();
+  expect((await alert.boundingBox())?.y).toBe(before?.y);
+  await page.context().close();
+});

@@ -9,6 +9,8 @@ export interface ChosenLines {
   own: TrendLine[];
   /** Those of the other run; a series that it lacks is left out. */
   theirs: TrendLine[];
+  /** Whether an answer of the run on screen is awaited. */
+  pending: boolean;
 }
 
 export function useChosenLines(run: string): ChosenLines {
@@ -17,9 +19,10 @@ export function useChosenLines(run: string): ChosenLines {
   const queries = (of: string) => asked.map(({ kind, name }) => trendLineQuery(of, kind, name, statistic, { first, last }));
   const own = useQueries({ queries: queries(run), combine: known });
   const theirs = useQueries({ queries: other === null ? [] : queries(other), combine: known });
-  return { own, theirs };
+  return { own: own.lines, theirs: theirs.lines, pending: own.pending };
 }
 
-function known(answers: readonly { data?: TrendLine | undefined }[]): TrendLine[] {
-  return answers.flatMap(({ data }) => data ?? []);
+function known(answers: readonly { data?: TrendLine | undefined; isPending: boolean }[]) {
+  const lines = answers.flatMap(({ data }) => data ?? []);
+  return { lines, pending: answers.some(({ isPending }) => isPending) };
 }

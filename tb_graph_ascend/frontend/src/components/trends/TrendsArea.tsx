@@ -23,6 +23,8 @@ const TrendPlot = lazy(() => import(/* webpackChunkName: "trendplot" */ "./Trend
 
 const SCALARS = ["loss", "grad_norm", "lr"];
 const NONE: readonly string[] = [];
+/** A plot's room until it is here: what stands below it does not move under a hand that presses it. */
+const ROOM = <div className="plot trend-plot" />;
 
 export function TrendsArea({ run }: { run: string }) {
   const { t } = useTranslation();
@@ -85,13 +87,19 @@ function Scalars({ run, marks, choose }: PlotsProps) {
     [own, theirs],
   );
   return (
-    <section className="trend-scalars" aria-label={t("trends.scalars")}>
+    <section className="trend-scalars" aria-label={t("trends.scalars")} aria-busy={own === undefined}>
+      {own === undefined && (
+        <figure>
+          <figcaption>{t("loading")}</figcaption>
+          {ROOM}
+        </figure>
+      )}
       {figures
         .filter(({ lines }) => lines.length > 0)
         .map(({ kind, lines, others }) => (
           <figure key={kind}>
             <figcaption>{captionOf(kind, lines)}</figcaption>
-            <Suspense fallback={null}>
+            <Suspense fallback={ROOM}>
               <TrendPlot label={kind} log={kind !== "lr"} {...{ lines, others, marks, step, choose }} />
             </Suspense>
           </figure>
@@ -114,13 +122,13 @@ function linesOf(lines: readonly TrendLine[] | undefined, kind: string): TrendLi
 function Lines({ run, marks, choose }: PlotsProps) {
   const { t } = useTranslation();
   const { step, other } = useTrends();
-  const { own, theirs } = useChosenLines(run);
+  const { own, theirs, pending } = useChosenLines(run);
   const named = useSeriesName();
-  if (own.length === 0) return null;
+  if (own.length === 0) return pending ? ROOM : null;
   return (
     <>
       {other !== null && <RunKey run={run} other={other} />}
-      <Suspense fallback={null}>
+      <Suspense fallback={ROOM}>
         <TrendPlot label={t("trends.lines")} lines={own} others={theirs} log {...{ marks, step, choose }} />
       </Suspense>
       <ul className="trend-keys">
