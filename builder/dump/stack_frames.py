@@ -13,6 +13,8 @@ _FRAME = re.compile(r'^\s*File "?(.+?)"?, line (\d+), in ([^,\n]+),?\s*(.*)$', r
 RECORDERS = ("msprobe", "msprobe_core")
 _STANDARD_LIBRARY = r"[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)"
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3")
+# Functions that are entered from many places, none of which says more than their own line.
+_ENTERED = ("forward", "<module>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +50,31 @@ class SourceLine:
 def model_frame(stack: Sequence[str]) -> Frame | None:
     """The innermost frame outside the framework, else the innermost of all; None without any."""
     match = _model_match(_parsed(stack))
-    if match is None:
-        return None
-    name = re.split(r"[\\/]", match[1])[-1]
-    return Frame(f"{name}:{match[2]}", match[3].strip(), match[4].strip())
+    return None if match is None else _frame(match)
 
 
-def place_lines(stack: Sequence[str]) -> list[str]:
-    """The frame of `model_frame` as one line, and below it the user's own where that is another.
+def place_lines(stack: Sequence[str], there: Sequence[str] = ()) -> list[str]:
+    """The frame of `model_frame` as one line, and below it the one that led there, if that tells.
 
     A model is often a library's (`modeling_llama.py`); the line that the user can change is the
-    innermost one outside all installed packages.
+    innermost one outside all installed packages. Of a call that the benchmark makes too, `there` is
+    its stack: where the line reads the same, the innermost line around it that does not. Without
+    one, of a helper, the line that calls it: the helper's own may stand in both scripts.
     """
-    return [" ".join(match[0].split()) for match in _place_matches(stack)]
+    return [" ".join(match[0].split()) for match in _place_matches(stack, there)]
 
 
-def source_lines(stack: Sequence[str]) -> list[SourceLine]:
+def source_lines(stack: Sequence[str], there: Sequence[str] = ()) -> list[SourceLine]:
     """The same frames, taken apart."""
-    return [
-        SourceLine(match[1], int(match[2]), match[3].strip(), " ".join(match[4].split()))
-        for match in _place_matches(stack)
-    ]
+    return [_taken_apart(match) for match in _place_matches(stack, there)]
+
+
+def telling_frame(stack: Sequence[str], there: Sequence[str] = ()) -> Frame | None:
+    """The frame that a sentence names: the user's own that calls a helper, or the model's."""
+    matches = _place_matches(stack, there)
+    if not matches:
+        return None
+    return _frame(matches[0] if _INSTALLED.search(matches[0][1]) else matches[-1])
 
 
 def line_there(
@@ -80,19 +86,76 @@ def line_there(
     where none does, that one reads the same is told by the line itself: what is given comes from
     elsewhere.
     """
-    ours, theirs = source_lines(stack), source_lines(there)
-    pairs = list(zip(ours, theirs, strict=False))[: None if called_otherwise else 1]
+    ours, theirs = source_lines(stack, there), source_lines(there, stack)
+    whole = called_otherwise or (bool(ours) and _INSTALLED.search(ours[0].file) is None)
+    pairs = list(zip(ours, theirs, strict=False))[: None if whole else 1]
     for mine, other in pairs:
         if "" not in (mine.code, other.code) and mine.code != other.code:
             return other
     return theirs[0] if ours and theirs and called_otherwise else None
 
 
-def _place_matches(stack: Sequence[str]) -> list[re.Match[str]]:
+def _place_matches(stack: Sequence[str], there: Sequence[str]) -> list[re.Match[str]]:
     parsed = _parsed(stack)
     place = _model_match(parsed)
-    own = next((match for match in parsed if _INSTALLED.search(match[1]) is None), None)
-    return [match for match in (place, own if own is not place else None) if match is not None]
+    if place is None:
+        return []
+    is_others = _others(frozenset(PACKAGES)).search(place[1]) is not None
+    caller = None if is_others else _caller(place, parsed, _parsed(there))
+    return [place] if caller is None else [place, caller]
+
+
+def _caller(
+    place: re.Match[str], parsed: Sequence[re.Match[str]], there: Sequence[re.Match[str]]
+) -> re.Match[str] | None:
+    """The line that led to a place, where it tells what that line does not."""
+    if _INSTALLED.search(place[1]):
+        return next((match for match in parsed if _INSTALLED.search(match[1]) is None), None)
+    around, other = _around(place, parsed), _model_match(there)
+    if other is not None:
+        pairs = zip(around, _around(other, there), strict=False)
+        return None if _read_otherwise(place, other) else _first_otherwise(pairs)
+    if not around or place[3].strip() in _ENTERED:
+        return None
+    return None if _code(around[0]) == f"{place[3].strip()}()" else around[0]
+
+
+def _first_otherwise(
+    pairs: Iterable[tuple[re.Match[str], re.Match[str]]],
+) -> re.Match[str] | None:
+    """The first of lines in the same functions that reads otherwise."""
+    for mine, other in pairs:
+        if mine[3].strip() != other[3].strip():
+            return None
+        if _read_otherwise(mine, other):
+            return mine
+    return None
+
+
+def _around(place: re.Match[str], parsed: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """The user's own frames around a place, the nearest first."""
+    others = _others(frozenset(PACKAGES))
+    behind = parsed[parsed.index(place) + 1 :]
+    return [m for m in behind if not _INSTALLED.search(m[1]) and not others.search(m[1])]
+
+
+def _read_otherwise(mine: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether two lines have other code; of code that was not recorded nothing is known."""
+    codes = _code(mine), _code(other)
+    return "" not in codes and codes[0] != codes[1]
+
+
+def _code(match: re.Match[str]) -> str:
+    return " ".join(match[4].split())
+
+
+def _frame(match: re.Match[str]) -> Frame:
+    name = re.split(r"[\\/]", match[1])[-1]
+    return Frame(f"{name}:{match[2]}", match[3].strip(), match[4].strip())
+
+
+def _taken_apart(match: re.Match[str]) -> SourceLine:
+    return SourceLine(match[1], int(match[2]), match[3].strip(), _code(match))
 
 
 def _parsed(stack: Sequence[str]) -> list[re.Match[str]]:

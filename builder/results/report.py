@@ -124,8 +124,12 @@ class Suspect:
     @property
     def line_there(self) -> SourceLine | None:
         """The benchmark's line of the same call, where it tells something."""
-        ours, theirs = ((text or "").splitlines() for text in (self.stack, self.stack_there))
-        return line_there(ours, theirs, called_otherwise=self.kind == "argument_differs")
+        return line_there(*self.stacks, called_otherwise=self.kind == "argument_differs")
+
+    @property
+    def stacks(self) -> tuple[list[str], list[str]]:
+        """The frames of its call and, where the benchmark makes that too, of the call there."""
+        return (self.stack or "").splitlines(), (self.stack_there or "").splitlines()
 
     @property
     def reach(self) -> str | None:
@@ -210,7 +214,7 @@ class Diagnosis:
 
 def facts_of(number: int, suspect: Suspect, *, merged: bool) -> FindingFacts:
     """A finding as JSON has it, with its number; of merged ranks also where it stands in them."""
-    lines = source_lines((suspect.stack or "").splitlines())
+    lines = source_lines(*suspect.stacks)
     keys = [field for field in FindingFacts.__struct_fields__ if hasattr(suspect, field)]
     own = {key: getattr(suspect, key) for key in keys if merged or key not in OF_MERGED_RANKS}
     own["certainty"] = certainty_facts(suspect.certainty)

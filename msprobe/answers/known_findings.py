@@ -39,7 +39,9 @@ def known_of(file: ResultFile, results: Results) -> Known:
     """What a file says; of msprobe's own builder, what the page makes of its precision index."""
     if format_of(file.path) == "msprobe":
         said = answer(results)
-        causes = [(cause.finding, cause.stack or ()) for cause in said.causes]
+        causes = [
+            (cause.finding, cause.stack or (), cause.stack_there or ()) for cause in said.causes
+        ]
         listed = [_of_page(results, n, *cause) for n, cause in enumerate(causes, 1)]
         return Known(said.claim, None, listed)
     known = diagnose(file.path)
@@ -51,9 +53,13 @@ def known_of(file: ResultFile, results: Results) -> Known:
 
 
 def _of_page(
-    results: ReadsNodes, number: int, finding: Finding, stack: Sequence[str]
+    results: ReadsNodes,
+    number: int,
+    finding: Finding,
+    stack: Sequence[str],
+    there: Sequence[str],
 ) -> ListedFinding:
-    node, lines = finding.node, source_lines(stack)
+    node, lines = finding.node, source_lines(stack, there)
     return ListedFinding(
         number=number,
         step=finding.step,

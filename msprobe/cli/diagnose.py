@@ -217,7 +217,7 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
         lines.append(f"   in {count} more place{'s' * (count != 1)}: {_places(suspect)}")
     if suspect.reach is not None:
         lines.append(f"   {suspect.reach}")
-    place_and_own = place_lines((suspect.stack or "").splitlines())
+    place_and_own = place_lines(*suspect.stacks)
     lines += [f"   {said}{line}" for said, line in zip(("", "called from "), place_and_own)]
     there = suspect.line_there
     return lines if there is None else [*lines, f"   in the benchmark: {there.told}"]

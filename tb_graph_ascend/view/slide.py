@@ -13,7 +13,7 @@ import msgspec
 
 from builder import claim
 from builder.claim_words import Language
-from builder.dump.stack_frames import SourceLine, line_there, model_frame
+from builder.dump.stack_frames import Frame, SourceLine, line_there, telling_frame
 from builder.finding_certainty import certainty_told
 from builder.reasons import (
     Heals,
@@ -71,7 +71,7 @@ class _Subject:
     begins: str
     where: str
     told: str
-    stack: Sequence[str]
+    frame: Frame | None
     there: SourceLine | None = None
     sure: str = ""
     heals: bool = False
@@ -143,24 +143,17 @@ def _named(
     """What the diagnosis names."""
     finding, words = cause.finding, WORDS[language]
     told = reason or _told(finding, language) or finding.kind
+    stacks = cause.stack or [], cause.stack_there or []
+    frame = telling_frame(*stacks)
     return _Subject(
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
-        begins=_begins(
-            cause.spoken,
-            cause.stack,
-            sentences,
-            language,
-        ),
+        begins=_begins(cause.spoken, frame, sentences, language),
         where=" · ".join(_where(cause, words, share)),
         told=told,
-        stack=cause.stack or [],
-        there=line_there(
-            cause.stack or [],
-            cause.stack_there or [],
-            called_otherwise=finding.kind == "argument_differs",
-        ),
+        frame=frame,
+        there=line_there(*stacks, called_otherwise=finding.kind == "argument_differs"),
         sure=certainty_told(finding.certainty, language),
         heals=does_heal(finding),
     )
@@ -194,19 +187,15 @@ def _measured(since: Since, language: Language, reason: str | None) -> _Subject 
         return None
     words = WORDS[language]
     place = words.place.format(step=since.step, rank=since.rank)
+    frame = telling_frame(since.stack or [], since.stack_there or [])
     return _Subject(
         node=since.node,
         step=since.step,
         rank=since.rank,
-        begins=_begins(
-            since.spoken,
-            since.stack,
-            (words.since, words.since_in_optimizer),
-            language,
-        ),
+        begins=_begins(since.spoken, frame, (words.since, words.since_in_optimizer), language),
         where=f"{place} · {words.not_diagnosed}",
         told=reason or words.since_differs,
-        stack=since.stack or [],
+        frame=frame,
     )
 
 
@@ -313,14 +302,13 @@ def _sentences(finding: Finding, language: Language, *, whole: bool) -> tuple[st
 
 
 def _begins(
-    module: str | None, stack: Sequence[str] | None, words: tuple[str, str], language: Language
+    module: str | None, frame: Frame | None, words: tuple[str, str], language: Language
 ) -> str:
     """The words for a module or a place in the script, and for what the optimizer does."""
     inside, in_optimizer = words
     if module == OPTIMIZER:
         return in_optimizer
     if module is None:
-        frame = model_frame(stack or ())
         told = ("", "") if frame is None else (frame.line, frame.function)
         module = claim.script_place(*told, language)
     return inside.format(module=module)
@@ -331,7 +319,7 @@ def _source(subject: _Subject, words: SlideWords, y: int, *, apart: bool) -> Ite
 
     Beside the place the benchmark's line, where that tells something.
     """
-    frame = model_frame(subject.stack)
+    frame = subject.frame
     if frame is None:
         return
     quiet = Style(26, colour=QUIET, mono=True, most=100)

@@ -7,7 +7,8 @@ import type { Answer, Cause, DivergentShares, NodeList, PlacedTrace } from "../.
 import { claimHeadline } from "../../tb_graph_ascend/frontend/src/i18n/claim";
 import { reasonSentence } from "../../tb_graph_ascend/frontend/src/i18n/reason";
 import { changeLanguage, createI18n } from "../../tb_graph_ascend/frontend/src/i18n/setup";
-import { beginsText, modelFrame } from "../../tb_graph_ascend/frontend/src/state/causes";
+import { beginsText } from "../../tb_graph_ascend/frontend/src/state/causes";
+import { modelFrame, tellingFrame } from "../../tb_graph_ascend/frontend/src/state/sourcelines";
 import { certaintyText } from "../../tb_graph_ascend/frontend/src/text/certainty";
 import { routerOf } from "./offlinepage";
 
@@ -97,7 +98,8 @@ export function saysTheSame(folder: string): void {
       if (!source) continue;
       expect(text("told.txt")).toContain(`File ${source.file}, line ${source.line}, in ${source.function}, ${source.code}`);
       const drawn = slide("en");
-      if (drawn !== null) expect(drawn).toContain(`${source.file.split("/").at(-1) ?? ""}:${source.line} in ${source.function}`);
+      const named = tellingFrame(cause.stack ?? [], cause.stack_there);
+      if (drawn !== null) expect(drawn).toContain(`${named?.file.split("/").at(-1) ?? ""}:${named?.number ?? ""} in ${named?.scope ?? ""}`);
     }
   });
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from builder.dump.stack_frames import SourceLine, line_there, model_frame, place_lines, source_lines
+from builder.dump.stack_frames import (
+    SourceLine,
+    line_there,
+    model_frame,
+    place_lines,
+    source_lines,
+    telling_frame,
+)
 
 SITE = "/env/lib/python3.11/site-packages"
 TORCH = f"File {SITE}/torch/nn/modules/module.py, line 1, in inner, \n result = f()"
@@ -47,8 +54,36 @@ def test_the_same_frames_are_taken_apart() -> None:
     model = SourceLine(f"{site}/transformers/modeling_llama.py", 155, "forward", "a = b * c")
     own = SourceLine("/job/train.py", 9, "<module>", "loss = model(x)")
     assert source_lines(stack) == [model, own]
+    assert telling_frame(stack) == model_frame(stack)  # a library's model keeps its name
     assert source_lines(stack[2:]) == [own]
     assert source_lines(["no frame"]) == []
+
+
+def test_of_a_helper_the_line_that_calls_it_is_told() -> None:
+    def stack(code: str, *around: tuple[str, str]) -> list[str]:
+        frames = [("/job/run.py, line 49, in <lambda>", code), *around]
+        return [TORCH, *(f"File {place}, {line}" for place, line in frames)]
+
+    main = ("/job/run.py, line 80, in <module>", "main()")
+    twice = stack("x * scale", ("/job/run.py, line 50, in main", "y = double(double(x))"), main)
+    once = stack("x * scale", ("/job/run.py, line 51, in main", "y = double(x)"), main)
+    assert [line.line for line in source_lines(twice)] == [49, 50]  # one run alone makes the call
+    assert [line.line for line in source_lines(twice, once)] == [49, 50]  # reads otherwise
+    assert [line.line for line in source_lines(twice, twice)] == [49]
+    other = line_there(twice, once, called_otherwise=False)
+    assert other is not None and other.code == "y = double(x)"
+    named = telling_frame(twice, once)
+    assert named is not None and named.place == "run.py:50 in main"
+
+    # The line itself reads otherwise: nothing around it tells more.
+    moved = stack("x * 2", ("/job/run.py, line 51, in main", "y = double(x)"), main)
+    assert [line.line for line in source_lines(twice, moved)] == [49]
+    # Other functions around it are no other lines of the same; a call of `main` tells nothing.
+    elsewhere = stack("x * scale", ("/job/run.py, line 9, in warm", "y = double(x)"), main)
+    assert [line.line for line in source_lines(twice, elsewhere)] == [49]
+    assert [line.line for line in source_lines([f"File {main[0]}, {main[1]}"])] == [80]
+    step = ["File /job/run.py, line 3, in main, y = net(x)", f"File {main[0]}, {main[1]}"]
+    assert [line.line for line in source_lines(step)] == [3]
 
 
 def test_the_benchmarks_line_is_told_where_it_tells_something() -> None:

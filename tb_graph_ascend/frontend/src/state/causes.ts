@@ -6,12 +6,11 @@ import type { AcrossCell, Cause, CausePlace, Claim, CommunicationLink, Divergent
 import { calledAs, calledBriefly, calledByName, marked } from "../graph/called";
 import { labelOfName, shortName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
-import { type Frame, parseFrame } from "../text/frames";
 import { holdsEverywhere } from "../i18n/findingreasons";
 import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
-import { FRAMEWORK_PACKAGES } from "./frameworkpackages";
 import { rangesText } from "./ranges";
+import { modelFrame, tellingFrame } from "./sourcelines";
 
 /** What the server calls the module of what the optimizer does. */
 export const OPTIMIZER = "optimizer";
@@ -272,7 +271,7 @@ export function countText(t: TFunction, causes: readonly Cause[], count: number)
 /** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. What heals begins
  * nowhere; that both runs come to one result may be said where that is the `claim` of the whole. */
 export function beginsText(t: TFunction, cause: Cause, { code }: Pick<Claim, "code">): string {
-  const module = cause.spoken ?? scriptPlace(t, cause.stack);
+  const module = cause.spoken ?? scriptPlace(t, cause.stack, cause.stack_there);
   if (healing(cause)) return t(code === "heals" ? "claim.say.heals_inside" : "claim.say.heals_beside", { module });
   if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
   return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
@@ -284,8 +283,8 @@ export function isItsModule(module: string | null, name: string): boolean {
 }
 
 /** What stands for a module where a call is in none: the function and line that make it. */
-export function scriptPlace(t: TFunction, stack: readonly string[] | null): string {
-  const frame = modelFrame(stack ?? []);
+export function scriptPlace(t: TFunction, stack: readonly string[] | null, there: readonly string[] | null): string {
+  const frame = tellingFrame(stack ?? [], there);
   if (frame === null) return t("claim.say.script");
   const file = frame.file.split(/[\\/]/).at(-1) ?? frame.file;
   const told = { function: frame.scope, file, line: frame.number };
@@ -328,45 +327,4 @@ export function placeText(t: TFunction, { finding: { node } }: Cause, { name, mo
   const own = name === node.name ? node : { name, ...labelOfName(name) };
   const stands = [module, own.kind === "api" || module === null ? calledAs(own) : null].filter((part) => part !== null);
   return `${stands.join(" › ")} · ${t("findings.place", { step, rank })}`;
-}
-
-/** Where a framework speaks, not the model; a model's own package counts as the model. */
-const FRAMEWORK = new RegExp(
-  String.raw`[\\/](?:site|dist)-packages[\\/](?:${FRAMEWORK_PACKAGES.join("|")})[\\/]` +
-    String.raw`|[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)`,
-);
-
-/** The innermost frame outside the framework, else the innermost of all. */
-export function modelFrame(stack: readonly string[]): Frame | null {
-  const frames = stack.map(parseFrame).filter(({ number }) => number !== "");
-  return frames.find(({ file }) => !FRAMEWORK.test(file)) ?? frames[0] ?? null;
-}
-
-/** The benchmark's line of a call, where it reads otherwise than the problem's. Of one that is `calledOtherwise` it may
- * be the person's own line that reads otherwise; where none does, the line itself tells that: what is given comes from
- * elsewhere. The command does the same (`line_there`). */
-export function otherLine(stack: readonly string[], there: readonly string[] | null, calledOtherwise = false): Frame | null {
-  const [ours, theirs] = [linesOf(stack), linesOf(there ?? [])];
-  const pairs = calledOtherwise ? ours : ours.slice(0, 1);
-  const at = pairs.findIndex((mine, index) => readsOtherwise(mine, theirs[index]));
-  return theirs[at] ?? (calledOtherwise && ours.length > 0 ? (theirs[0] ?? null) : null);
-}
-
-/** Whether two lines have other code; of code that was not recorded nothing is known. */
-export function readsOtherwise(ours: Frame, theirs: Frame | undefined): boolean {
-  if (!theirs || ours.code === "" || theirs.code === "") return false;
-  const said = ({ code }: Frame): string => code.replace(/\s+/g, " ");
-  return said(ours) !== said(theirs);
-}
-
-/** The line of a call, and the person's own where that is another. */
-function linesOf(stack: readonly string[]): Frame[] {
-  return [modelFrame(stack), callerFrame(stack)].filter((frame) => frame !== null);
-}
-
-/** The person's own innermost line, where the frame shown is a library's; null where they are one. */
-export function callerFrame(stack: readonly string[]): Frame | null {
-  const own = stack.map(parseFrame).find(({ number, library }) => number !== "" && !library);
-  const shown = modelFrame(stack);
-  return own && shown?.library ? own : null;
 }

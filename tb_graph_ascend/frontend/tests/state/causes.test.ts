@@ -6,7 +6,6 @@ import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
 import {
   callText,
-  callerFrame,
   causeOnAnotherRank,
   causeAt,
   causeScoreText,
@@ -15,9 +14,7 @@ import {
   isElsewhere,
   ledBackTo,
   reachText,
-  modelFrame,
   noSeriesText,
-  otherLine,
   perhapsFrom,
   placeText,
   placesText,
@@ -32,40 +29,6 @@ import {
   withoutNeighbours,
   withoutValuesText,
 } from "../../src/state/causes";
-
-describe("modelFrame", () => {
-  const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
-  const model = "File /env/site-packages/transformers/models/qwen2/modeling_qwen2.py, line 155, in forward, a = b * c";
-  const own = "File /job/train.py, line 9, in <module>, loss = model(x)";
-  it("is the innermost outside the framework; a model's own package counts as the model", () => {
-    expect(modelFrame([torch, model, torch, own])).toMatchObject({ number: "155", code: "a = b * c" });
-    expect(modelFrame([torch, own])).toMatchObject({ file: "/job/train.py" });
-    expect(modelFrame([torch])).toMatchObject({ number: "1" });
-    expect(modelFrame(["something else"])).toBeNull();
-  });
-  it("has the person's own line beside it where a library's frame is shown", () => {
-    expect(callerFrame([torch, model, torch, own])).toMatchObject({ file: "/job/train.py", number: "9" });
-    expect(callerFrame([torch, own, model])).toBeNull();
-    expect(callerFrame([torch, model])).toBeNull();
-  });
-});
-
-describe("the benchmark's line", () => {
-  const at = (code: string) => [`File /job/model.py, line 60, in backward, ${code}`];
-  it("is told where it reads otherwise", () => {
-    expect(otherLine(at("return g * (1 - g)"), at("return x * g * (1 - g)"))).toMatchObject({ code: "return x * g * (1 - g)" });
-    expect(otherLine(at("return  g"), at("return g"))).toBeNull();
-    expect(otherLine(at("return g"), null)).toBeNull();
-  });
-  it("is told of a call with other arguments even so, and the person's own where that reads otherwise", () => {
-    expect(otherLine(at("return g"), at("return g"), true)).toMatchObject({ code: "return g" });
-    expect(otherLine(at("return g"), null, true)).toBeNull();
-    const library = "File /venv/lib/python3.11/site-packages/models/llama.py, line 3, in forward, return sdpa(q, k, v)";
-    const called = (code: string) => [library, `File /job/train.py, line 9, in <module>, ${code}`];
-    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"), true)).toMatchObject({ code: "net(x, 1.0)" });
-    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"))).toBeNull();
-  });
-});
 
 describe("ledBackTo", () => {
   const { t } = createI18n();

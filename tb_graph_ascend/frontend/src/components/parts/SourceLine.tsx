@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Cause } from "../../api/types";
 import type { Frame } from "../../text/frames";
-import { callerFrame, modelFrame, otherLine, readsOtherwise } from "../../state/causes";
+import { callerFrame, modelFrame, otherLine, readsOtherwise } from "../../state/sourcelines";
 
 interface Props {
   /** A cause, or where it begins since pairs were made, which is no finding. */
@@ -16,7 +16,7 @@ export function SourceLine({ cause: { stack, stack_there: there, finding } }: Pr
   const { t } = useTranslation();
   const frame = stack && modelFrame(stack);
   if (!frame) return null;
-  const caller = callerFrame(stack);
+  const caller = callerFrame(stack, there);
   const other = otherLine(stack, there, finding?.kind === "argument_differs");
   return (
     <>
@@ -24,6 +24,7 @@ export function SourceLine({ cause: { stack, stack_there: there, finding } }: Pr
         <Place frame={frame} />
         {frame.code !== "" && <code>{frame.code}</code>}
         {caller && <Place frame={caller} />}
+        {caller && !caller.library && !frame.library && caller.code !== "" && <code>{caller.code}</code>}
       </p>
       {other && (
         <p className="source-line" title={there?.join("\n")}>
