@@ -24,11 +24,13 @@ from builder.diagnosis.module_edges import ModuleEdges, above
 from builder.match.tree import Tree, TreeNode, outputs_of, subtree
 from builder.operators.table import has
 from builder.reasons import (
+    ArgumentDiffers,
     InputDiffers,
     Introduced,
     IntroducedInside,
     LeavesValues,
     ParameterDiffers,
+    Reason,
 )
 from msprobe_core.format import is_half_format, is_integer_dtype, machine_epsilon
 
@@ -37,6 +39,7 @@ _SAME = 2.0
 # Outputs of a module whose weights differ are further apart than its inputs; by how much rounding
 # alone takes two equal modules apart is no more than this.
 _WEIGHED = 2.0
+_READ_ALONE = 2  # inputs of one program alone that a finding tells
 
 
 def walk_by_interfaces(
@@ -230,7 +233,17 @@ class _Walk:
         made = self.edges.made(node)
         known = [r for r in made if not isnan(facts.comparison.scores.score[r])]
         said = Introduced(*facts.worst_score(rows.outputs or known or made), before or 0.0)
-        return Finding("introduced", node, "problem", node.exec_order, [said], score, before)
+        reasons: list[Reason] = [said, *self._read_alone(node)]
+        return Finding("introduced", node, "problem", node.exec_order, reasons, score, before)
+
+    def _read_alone(self, node: TreeNode) -> list[ArgumentDiffers]:
+        """What one program alone hands to a module: the inputs that agree are not all of them."""
+        comparison = self._facts.comparison
+        return [
+            self._facts.argument_reason(row)
+            for row in self._facts.paired.rows(node)
+            if comparison.is_surplus(row) and comparison.keys[row].startswith("input")
+        ][:_READ_ALONE]
 
     def _fed(self, node: TreeNode) -> Finding:
         """What is fed otherwise outside all modules."""
