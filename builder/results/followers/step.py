@@ -20,6 +20,7 @@ from builder.results.equal_numbers import (
 )
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.followers.alike_calls import StackReader, alike_edges
+from builder.results.followers.between_modules import edges_between_modules
 from builder.results.followers.carry_edges import (
     INPUT,
     Edges,
@@ -151,6 +152,7 @@ class StepFollowers:
         gradients = value_edges(rows, self.gradient_readers, INPUT)
         unfed[gradients.end] = False
         parts += [gradients, rewritten_edges(flow, states, unfed)]
+        parts.append(edges_between_modules(rows, states, unfed))
         if not self.passed.certain.any():
             fed = fed_rows(flow, states.divergent | states.alone)
             found = alike_edges(rows, self.passed, states.reading, fed, self.read.stacks)
