@@ -31,11 +31,12 @@ def working_precision(matching: Matching, base: tuple[str, str]) -> tuple[str, s
 
     A run does so when a whole class of products is in one lower dtype there, with it at least half
     of all products, and none is in a higher one. A compiler rounds a value only where it writes it,
-    so beside such a run float32 values too are apart by the rounding of the format that most
-    products are in.
+    and two programs of one model round at other places: so in both cases float32 values too are
+    apart by the rounding of the format that most products are in.
     """
     products = [*_products(matching, "api")] or [*_products(matching, "module")]
-    if matching.problem.dump.keeps_digits or matching.benchmark.dump.keeps_digits:
+    dumps = matching.problem.dump, matching.benchmark.dump
+    if matching.across_implementations or any(dump.keeps_digits for dump in dumps):
         base = (
             _coarser(base[0], [p.ours for p in products]),
             _coarser(base[1], [p.theirs for p in products]),

@@ -164,6 +164,8 @@ class _Walk:
                 earlier = None
             if earlier is None and not edges.grows_in(begins, node):
                 continue
+            if begins is None and earlier is None and edges.is_rounding_of_gradients(node):
+                continue
             begins = earlier or begins
             if self._picks_otherwise(begins or node):
                 self.picked_otherwise.append(begins or node)

@@ -10,6 +10,7 @@ from math import isnan
 
 import numpy as np
 
+from builder.compare.rounding import REDUCTION
 from builder.compare.statistics import Floats
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.single_numbers import SingleNumbers
@@ -165,6 +166,34 @@ class ModuleEdges:
         # Several modules may stand between the edge of one and what shows inside it.
         factor = _GROWN if begins is shown else _JUMPED
         return apart > factor * self.noise(begins, shown)
+
+    def is_rounding_of_gradients(self, node: TreeNode) -> bool:
+        """Whether all that an optimizer's call reads otherwise may be the rounding of gradients.
+
+        A gradient whose maker is not recorded, as that of a bias under autocast, is a sum over some
+        gradient dy that flowed back, and may cancel to nothing: it is off by up to REDUCTION·ε·‖dy‖
+        (`builder/compare/rounding.py`). Of which dy is not known: the largest bounds all.
+        """
+        read = self.facts.divergent(node).inputs
+        if node.direction == "backward" or not read:
+            return False
+        values = self.facts.paired.problem_values(read)
+        fed = {*self.flow.value[self.flow.consumer == node.exec_order].tolist()}
+        distance = self.facts.comparison.distances.distance
+        return not fed.intersection(values) and all(
+            float(distance[row]) <= REDUCTION * self._rounding_of_gradients for row in read
+        )
+
+    @cached_property
+    def _rounding_of_gradients(self) -> float:
+        """The largest ε·‖dy‖ of what calls of the backward pass read."""
+        values, known = self.matching.problem.dump.values, [0.0]
+        for node in self.flow.tree.in_order:
+            for index in range(*node.values) if node.direction == "backward" else ():
+                record = values.records[index]
+                if values.keys[index].startswith("input") and isinstance(record.Norm, float):
+                    known.append((machine_epsilon(record.dtype or "") or 0.0) * record.Norm)
+        return max(known)
 
     def _before(self, node: TreeNode) -> float:
         """How far apart rounding has taken what ran before a node in its pass."""
