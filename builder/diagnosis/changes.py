@@ -76,6 +76,8 @@ class Changes:
         """
         if node.kind != "api" or node in self._matching.partner or _is_bare_operator(node):
             return False
+        if has(node.call, "tells"):
+            return False
         if has(node.call, "converts") and (self._converts or node.direction == "backward"):
             return False  # a gradient is converted back where its forward call converts
         return self._matching.reason.get(node) != LAYOUT

@@ -35,6 +35,7 @@ Trait = Literal[
     "loss",
     "remembers",  # writes running statistics, for later steps, that its entry does not put out
     "converts",  # to another floating format
+    "tells",  # what a tensor is like, its sizes or its format, and reads no element
     # what it does to shapes, by which a call without values is followed
     "join",
     "part",
@@ -175,6 +176,11 @@ TABLE: dict[str, Operator] = {
         "arange zeros ones full empty eye linspace logspace zeros_like ones_like full_like "
         "empty_like tril_indices triu_indices identity",
         "create",
+    ),
+    **_family(
+        "dim ndim ndimension size shape stride storage_offset numel nelement element_size itemsize "
+        "get_device is_contiguous is_complex is_floating_point data_ptr",
+        "tells",
     ),
     # arithmetic
     **_family(

@@ -26,6 +26,20 @@ def test_an_extra_call_is_named_by_what_it_put_out(tmp_path: Path) -> None:
     assert found[0].score is not None and found[0].score > 0.9
 
 
+@pytest.mark.parametrize(("call", "named"), [("Tensor.stride", False), ("Tensor.unknown", True)])
+def test_a_call_that_tells_of_a_tensor_what_it_is_like_changes_none(
+    call: str, named: bool, tmp_path: Path
+) -> None:
+    ours = {
+        A: forward([tensor(1)], [tensor(2)]),
+        f"{call}.0.forward": forward([], []),
+        B: forward([tensor(3.4)], [tensor(5.1)]),
+    }
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
+    found = findings(tmp_path, ours, theirs)
+    assert names(found) == [f"{call}.0.forward" if named else B]
+
+
 def test_a_missing_call_is_named_on_the_benchmark_side(tmp_path: Path) -> None:
     missing = "Torch.mul.0.forward"
     theirs = {
