@@ -27,6 +27,7 @@ from builder.reasons import (
     GradientsCleared,
     GradientsKept,
     HandsOn,
+    Heals,
     HiddenByInfinity,
     InputDiffers,
     IntegersDiffer,
@@ -47,8 +48,10 @@ CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
 # how both dumps say that it is called, with elements that differ behind it; sketches of elements;
 # those at the edges of modules of two programs; statistics alone, by scores; a way or a match that
-# nobody recorded.
-Basis: TypeAlias = Literal["measured", "called", "estimated", "edges", "scores", "guessed"]
+# nobody recorded. What heals rests on what comes of it.
+Basis: TypeAlias = Literal[
+    "measured", "called", "estimated", "edges", "scores", "guessed", "healed"
+]
 
 
 class Certainty(msgspec.Struct, frozen=True):
@@ -98,10 +101,12 @@ def basis_of(
     by_scores: bool,
     is_guess: bool = False,
     across: bool = False,
+    by_elements: bool = False,
 ) -> Basis:
     """What a finding rests on; `is_guess` where its node was matched by likeness.
 
-    `across` two programs of one model modules alone are held against one another.
+    `across` two programs of one model modules alone are held against one another. `by_elements`
+    tensors were dumped whole.
     """
     first = reasons[0]
     if isinstance(first, _EXACT):
@@ -115,7 +120,7 @@ def basis_of(
     if isinstance(first, _CALLED):
         return "called"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
-    is_whole = evidence is not None and evidence.of in ("elements", None)
+    is_whole = by_elements if evidence is None else evidence.of in ("elements", None)
     return "measured" if is_whole else "estimated"
 
 
@@ -124,8 +129,11 @@ def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Ce
 
     `certain`: distances were seen, and no other cause comes before. `likely`: something of that is
     missing, and both dumps say where the node is called or fed otherwise. `possible`: what is left,
-    as a score that grows, which may have grown by rounding.
+    as a score that grows, which may have grown by rounding. Of what heals it is said that nothing
+    comes of it, which was compared, whatever stands before it.
     """
+    if any(isinstance(reason, Heals) for reason in reasons):
+        return Certainty("certain", "healed", behind=False)
     return Certainty(_word(reasons[0], basis, behind=behind), basis, behind)
 
 
@@ -155,8 +163,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "比对了元素，或必须相等的数值",
     ),
     "basis.called": Words(
-        "each dump says what it calls and how, and the values right behind it differ",
-        "两次运行的数据各自记录了所调用的内容与方式，且紧随其后的值不同",
+        "each dump says what it calls and how, and what comes of it differs",
+        "两次运行的数据各自记录了所调用的内容与方式，且由此得出的值不同",
     ),
     "basis.estimated": Words(
         "sketches of the elements differ by more than rounding; relative errors come of them "
@@ -173,6 +181,10 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "basis.guessed": Words(
         "what makes this value, or its match, was not recorded",
         "产生此值的调用或其匹配没有记录",
+    ),
+    "basis.healed": Words(
+        "what the run puts out in the end was compared, and agrees",
+        "已比对运行最终给出的结果，二者一致",
     ),
     # No word of explaining: the evidence beside it tells what explains it of all that is recorded.
     "behind": Words(

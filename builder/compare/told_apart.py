@@ -25,6 +25,8 @@ _ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
 # Which is named where several are as large: of a scaled tensor all of them are, but for rounding.
 _FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch", "infinities")
 _ALIKE = 1e-5
+_PARALLEL = 0.1  # a tolerance above which no factor could be told from none
+_STORED = 1e-5  # projections are stored as float32, and are sums of many terms
 
 
 def named_part(parts: Mapping[ErrorOf, float], error: float | None) -> ErrorOf | None:
@@ -57,6 +59,29 @@ def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
     if marks is not None:
         parts["infinities"] = float(marks[0][0] / marks[1][0])
     return named_part(parts, float(comparison.scores.error[row]))
+
+
+def common_factor(comparison: Comparison, row: int) -> float | None:
+    """By what all elements of the problem's value are multiplied; None where no one number tells.
+
+    Of parallel tensors the projections are parallel; those of others come that near, as shares of
+    the whole, by the tolerance to the power of seven.
+    """
+    (ours,), (theirs,) = (
+        side.take_sketches(places[row : row + 1])
+        for side, places in zip(
+            comparison.columns,
+            (comparison.pairs.problem, comparison.pairs.benchmark),
+            strict=True,
+        )
+    )
+    length, tolerance = float(theirs @ theirs), float(comparison.scores.limit[row])
+    if not (np.isfinite(ours).all() and length > 0 and tolerance < _PARALLEL):
+        return None
+    factor = float(ours @ theirs) / length
+    rest = float(np.linalg.norm(ours - factor * theirs))
+    near = max(tolerance, _STORED) * float(np.linalg.norm(ours))
+    return factor if rest <= near and abs(factor - 1.0) > 10 * max(tolerance, _STORED) else None
 
 
 def told_by_elements(comparison: Comparison, row: int) -> Reason | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from typing import Literal, TypeAlias, Union
 
 from msgspec import UNSET, UnsetType
 
@@ -67,14 +67,16 @@ class ElementsMoved(FindingFact, frozen=True):
 class Explained(FindingFact, frozen=True):
     """How far a value is off, relative, and how much of that what differs before it explains.
 
-    `of` says what `apart` is of, `at` which other call the value is of.
+    `of` says what `apart` is of, `at` which other call the value is of. All elements may be those
+    of the benchmark times one `factor`.
     """
 
     value: str
     apart: float
     explained: float
-    of: ErrorOf | UnsetType | None = UNSET
+    of: ErrorOf | Literal["factor"] | UnsetType | None = UNSET
     at: str | UnsetType = UNSET
+    factor: float | UnsetType = UNSET
 
 
 class BeginsAtToken(FindingFact, frozen=True):

@@ -109,6 +109,10 @@ SENTENCES: Mapping[str, Words] = {
         "{value} is off by about {apart:apart}{before}",
         "{value} 相差约{apart:apart}{before}",
     ),
+    "explained_factor": Words(
+        "{value} is {factor:short} times the benchmark's{before}",
+        "{value} 是标杆的 {factor:short} 倍{before}",
+    ),
     "explained_infinities": Words(
         "{value} has infinities in other places: as marks they are off by at least "
         "{apart:apart}{before}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -309,6 +309,20 @@ def _certainty(finding: StoredFinding, *, behind: bool) -> str:
     return msgspec.json.encode(said).decode()
 
 
+def _is_behind(finding: StoredFinding, listed: Sequence[StoredFinding]) -> bool:
+    """Whether one of those that are listed before runs before a finding, or nobody can tell.
+
+    It may have a place before all of them. Nodes of one side have ids in the order they ran in;
+    with those of another side or rank they have no order.
+    """
+    own = [(place.step, place.node) for place in finding.places if place.rank == finding.rank]
+    first = min([(finding.step, finding.node), *own])
+    side = finding.rank, finding.of_benchmark
+    return any(
+        (one.step, one.node) < first or (one.rank, one.of_benchmark) != side for one in listed
+    )
+
+
 def tool_version() -> str:
     """The version of this installation, `unknown` in a tree that is not installed."""
     try:
@@ -341,7 +355,7 @@ def _write_whole(
                 json.dumps([asdict(place) for place in finding.places]),
                 finding.perhaps,
                 finding.divergent,
-                _certainty(finding, behind=number > 1),
+                _certainty(finding, behind=_is_behind(finding, findings[: number - 1])),
             )
             for number, finding in enumerate(findings, 1)
         ]

@@ -35,7 +35,8 @@ class StoredFinding:
     """A finding by its node's id, as it travels between processes.
 
     `line` is where its node was called from, `kinds` are those of its change that nodes of the same
-    cause share, `places` are those where the same cause showed, `basis` is what it rests on.
+    cause share, `places` are those where the same cause showed, `basis` is what it rests on. Its
+    node is the benchmark's where it is `of_benchmark`.
     `propagated_to` are nodes that it
     explains in its pair; once all pairs are in, the divergent ones that go back to it over all
     places, with those that do so `perhaps` and all that are `divergent` there.
@@ -63,6 +64,7 @@ class StoredFinding:
     places: tuple[Place, ...] = ()
     heals_by_itself: bool = False
     basis: Basis = "measured"
+    of_benchmark: bool = False
 
     @property
     def heals(self) -> bool:

@@ -389,10 +389,12 @@ def _stored(
         line=source_line(side.tree, finding.node),
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,
+        of_benchmark=finding.side == "benchmark",
         basis=basis_of(
             finding.reasons,
             by_scores=result.walked.by_scores,
             is_guess=is_guess,
             across=comparison is not None and comparison.matching.across_implementations,
+            by_elements=comparison is not None and bool(comparison.elements.tensors),
         ),
     )

@@ -17,12 +17,13 @@ from builder.results.node_words import KINDS, Bools
 def edges_between_modules(rows: MergedRows, states: RowStates, unfed: Bools) -> Edges:
     """From the last module that ended before and put out what differs, to each that is `unfed`.
 
+    What one run alone calls is apart from the other like what differs.
     None where any call is recorded: there what is not recorded is another matter.
     """
     if (kinds_of(rows) == KINDS.index("api")).any():
         return joined(())
-    differing = np.flatnonzero(states.differing & states.entry)
+    differing = np.flatnonzero((states.differing | states.alone) & states.entry)
     differing = differing[np.argsort(rows.last[differing], kind="stable")]
-    end = np.flatnonzero(unfed & states.reading & ~states.cause)
+    end = np.flatnonzero(unfed & (states.reading | states.alone) & ~states.cause)
     at = np.searchsorted(rows.last[differing], end) - 1  # the last that ended before
     return edges(differing[at[at >= 0]], end[at >= 0], PASSED, certain=False)

@@ -248,6 +248,20 @@ def returned_edges(rows: MergedRows, flow: FlowEdges, carrying: Bools) -> Edges:
     return joined(parts)
 
 
+def wanted_edges(rows: MergedRows, flow: FlowEdges, named: Bools) -> Edges:
+    """From calls named for a gradient that they want or not to what then gets one, or none.
+
+    The backward call in between agrees, where both runs have it: what it returns is used in one of
+    them alone.
+    """
+    everywhere = np.ones(len(rows), dtype=bool)
+    forward, backward = forward_twins(rows, everywhere, everywhere)
+    gradient = np.full(len(rows), NOTHING, dtype=np.int64)
+    gradient[forward[::-1]] = backward[::-1]  # the call's own, before those of its weights
+    of_cause = named[flow.consumer]
+    return edges(flow.consumer[of_cause], gradient[flow.producer[of_cause]], RETURNED)
+
+
 def _summed(rows: MergedRows, returned: Ints, weights: Ints) -> tuple[Ints, Ints]:
     """From the backward rows of all calls of a module to some gradients of its weights."""
     calls = defaultdict(list)

@@ -37,6 +37,7 @@ from builder.results.followers.carry_edges import (
     rewritten_edges,
     row_edges,
     value_edges,
+    wanted_edges,
     weight_edges,
 )
 from builder.results.followers.forward_twins import forward_pass
@@ -149,6 +150,8 @@ class StepFollowers:
         if holders:
             parts.append(weight_edges(rows, holders, self._weight_readers, unfed))
         parts.append(returned_edges(rows, flow, surely))
+        if (named := self._of_gradients & states.cause).any():
+            parts.append(wanted_edges(rows, flow, named))
         gradients = value_edges(rows, self.gradient_readers, INPUT)
         unfed[gradients.end] = False
         parts += [gradients, rewritten_edges(flow, states, unfed)]

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import UNSET
 
 from builder.compare.score import coarsest_epsilon
-from builder.compare.told_apart import told_by
+from builder.compare.told_apart import common_factor, told_by
 from builder.diagnosis.attribution import Attribution
 from builder.diagnosis.changes import Changes, silent_before
 from builder.diagnosis.communication import gathers
@@ -125,13 +125,16 @@ class Case:
         if not 0 < apart < inf:
             return named
         node = comparison.matching.problem.in_order[int(comparison.pairs.node[row])]
+        factor = common_factor(comparison, row)
+        # Of one number nobody says its norm.
+        of = told_by(comparison, row) if known.size[row] > 1 else None
         evidence = Explained(
             value=self.key,
             apart=apart,
             explained=apart * min(1.0, self.excess.came / known.distance[row]),
-            # Of one number nobody says its norm.
-            of=told_by(comparison, row) if known.size[row] > 1 else None,
+            of=of if factor is None else "factor",
             at=UNSET if node is named.node else node.name,
+            factor=UNSET if factor is None else factor,
         )
         return replace(named, evidence=evidence)
 

@@ -505,7 +505,8 @@ export interface components {
          * Explained
          * @description How far a value is off, relative, and how much of that what differs before it explains.
          *
-         *         `of` says what `apart` is of, `at` which other call the value is of.
+         *         `of` says what `apart` is of, `at` which other call the value is of. All elements may be those
+         *         of the benchmark times one `factor`.
          */
         Explained: {
             /** @enum {unknown} */
@@ -513,8 +514,9 @@ export interface components {
             value: string;
             apart: number;
             explained: number;
-            of?: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            of?: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | "factor" | null;
             at?: string;
+            factor?: number;
         };
         /**
          * BeginsAtToken
@@ -1719,7 +1721,7 @@ export interface components {
             /** @enum {unknown} */
             word: "certain" | "likely" | "possible";
             /** @enum {unknown} */
-            basis: "called" | "edges" | "estimated" | "guessed" | "measured" | "scores";
+            basis: "called" | "edges" | "estimated" | "guessed" | "healed" | "measured" | "scores";
             behind: boolean;
         };
         /**

@@ -8,11 +8,12 @@ export const sureEn = {
   },
   basis: {
     measured: "elements were compared, or numbers that have to be equal",
-    called: "each dump says what it calls and how, and the values right behind it differ",
+    called: "each dump says what it calls and how, and what comes of it differs",
     estimated: "sketches of the elements differ by more than rounding; relative errors come of them within a factor of 2",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",
     guessed: "what makes this value, or its match, was not recorded",
+    healed: "what the run puts out in the end was compared, and agrees",
   },
   behind: "another cause comes before it, and a way from that one to here may be unrecorded",
   told: "{{word}}: {{why}}",
