@@ -42,8 +42,9 @@ PHRASES: Mapping[str, Words] = {
         "数据不同",
     ),
     "perhaps.unknown": Words(
-        "other data, or something else that is made unrecorded, as masks and indices often are",
-        "可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
+        "another value may be passed here, it may be other data, or something that is made "
+        "unrecorded, as masks and indices often are",
+        "可能此处传入了另一个值，可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
     ),
     "aside.rewritten": Words("values fit no layout", "数值不符合任何布局"),
     "aside.missing": Words("parts are missing", "缺少分片"),

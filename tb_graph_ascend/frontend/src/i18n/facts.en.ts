@@ -21,7 +21,7 @@ export const factsEn = {
   },
   perhaps: {
     maker: "perhaps {{maker}}, which runs right before and left no values; if not, another call that is not recorded, or other data",
-    unknown: "other data, or something else that is made unrecorded, as masks and indices often are",
+    unknown: "another value may be passed here, it may be other data, or something that is made unrecorded, as masks and indices often are",
   },
   aside: {
     rewritten: "values fit no layout",

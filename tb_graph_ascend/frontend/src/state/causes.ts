@@ -185,11 +185,14 @@ export function withoutLayout<Row extends { node: Pick<Node, "match_reason"> }>(
 }
 
 /** Of calls that one run alone makes those that a cause does not end or begin: its sentence names the last of a run of
- * calls, and what stands right before or behind them in the same run of the program is one change with them. */
+ * calls, and what stands right before or behind them in the same run of the program is one change with them. Where a
+ * cause is that ranks hold unlike values, what the benchmark alone sends between ranks is what they lack. */
 export function withoutNeighbours<Row extends { node: Pick<Node, "id" | "name" | "side"> }>(causes: readonly Cause[], alone: readonly Row[]): Row[] {
   const named = new Set(causes.flatMap(({ finding: { reasons } }) => reasons.flatMap((reason) => [namesIn(reason), insteadIn(reason)].flatMap((names) => names?.split(", ") ?? []))));
   const ids = new Set(alone.map(({ node }) => node.id));
-  const told = new Set(alone.filter(({ node }) => named.has(node.name)).map(({ node }) => node.id));
+  const unlike = causes.some(({ finding: { reasons } }) => reasons.some(({ code }) => code === "ranks_conflict"));
+  const isSent = ({ name, side }: Row["node"]): boolean => unlike && side === "benchmark" && name.startsWith("Distributed.");
+  const told = new Set(alone.filter(({ node }) => named.has(node.name) || isSent(node)).map(({ node }) => node.id));
   const spread = (id: number, by: number): void => {
     for (let next = id + by; ids.has(next) && !told.has(next); next += by) told.add(next);
   };

@@ -136,6 +136,12 @@ describe("what stands in one run of calls with those that a cause names", () => 
     const run = [row(4, "Torch.zeros.3.forward"), row(5, "Torch.ones.1.forward"), row(6, "Tensor.clamp.1.forward"), row(7, "Tensor.__truediv__.1.forward")];
     expect(withoutNeighbours(causes, [row(2, "Torch.sin.0.forward"), ...run]).map(({ node }) => node.id)).toEqual([2]);
   });
+  it("are what ranks lack that hold unlike values, with what the benchmark does around it", () => {
+    const unlike = [{ finding: { reasons: [{ code: "ranks_conflict" }] } }] as unknown as Cause[];
+    const sent = ["Distributed.all_reduce.0.forward", "Tensor.__div___.0.forward"].map((name, at) => row(5 + at, name));
+    const left = (side: string) => withoutNeighbours(unlike, sent.map(({ node }) => ({ node: { ...node, side } })) as typeof sent).length;
+    expect([left("benchmark"), left("problem")]).toEqual([0, 2]);
+  });
 });
 
 describe("a call on the line of a cause", () => {
