@@ -15,6 +15,7 @@ from builder.diagnosis.finding import Change, ChangeKind, Finding
 from builder.diagnosis.lone_backward import LoneBackward
 from builder.diagnosis.reordered_calls import twins_behind
 from builder.diagnosis.verdicts import Named
+from builder.flow.recorded_passages import CUTS_GRADIENTS
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.tree import TreeNode
 from builder.operators.table import has
@@ -254,6 +255,17 @@ class Changes:
                 break
             scope = scope_of(scope)
         return cut or first
+
+    def cutting(self, backward: TreeNode) -> Change | None:
+        """The first call that the other run alone makes to cut a gradient off, before a backward
+        call of one run alone.
+        """
+        is_ours = backward.exec_order < len(self._matching.problem.in_order) and (
+            self._matching.problem.in_order[backward.exec_order] is backward
+        )
+        kind: ChangeKind = "missing" if is_ours else "extra"
+        cuts = (c for c in self._live() if c.kind == kind and c.node.call in CUTS_GRADIENTS)
+        return min(cuts, key=lambda change: change.order, default=None)
 
     def lost_gradients(self, is_leaf: Callable[[int], bool] | None = None) -> Named | None:
         """What cuts parameters of one run off from their gradients.

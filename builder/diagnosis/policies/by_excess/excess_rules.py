@@ -108,8 +108,10 @@ class Case:
     def _cut_off(self, call: TreeNode) -> Change | None:
         """Why one run alone goes back through a call of both: it wants a gradient of some value."""
         partner = self.facts.comparison.matching.partner
-        is_alone = call.direction == "backward" and call not in partner and call.forward in partner
-        return self.changes.of_gradient() if is_alone else None
+        if call.direction != "backward" or call in partner:
+            return None
+        wanted = self.changes.of_gradient() if call.forward in partner else None
+        return wanted or self.changes.cutting(call)
 
     def with_evidence(self, named: Named) -> Named:
         """Say how far a value is off, and how much of that its inputs explain.
