@@ -131,6 +131,7 @@ from builder.reasons.of_findings import (
     UnrecordedDiffers,
     UpdateAlone,
     UpdatesDiffer,
+    replaced_by,
 )
 from builder.reasons.of_ranks import (
     AllDividedTwice,
@@ -416,6 +417,7 @@ __all__ = (
     "assert_never",
     "decode",
     "encode",
+    "replaced_by",
     "same_of",
     "sentence",
     "value_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, Union
 
 from msgspec import UNSET, UnsetType
@@ -119,6 +120,12 @@ class ExtraReplaced(FindingFact, frozen=True):
 
     names: str
     instead: str
+
+
+def replaced_by(reasons: Sequence[object]) -> str | None:
+    """The first call that the benchmark makes in place of those that are named; None without."""
+    first = reasons[0] if reasons else None
+    return first.instead.split(", ")[0] if isinstance(first, ExtraReplaced) else None
 
 
 class MissingReplaced(FindingFact, frozen=True):

@@ -33,6 +33,7 @@ from builder.reasons import (
     ReplicaDiffers,
     UpdateAlone,
     decode,
+    replaced_by,
     sentence,
 )
 from builder.results.certainty import refusal, share_of
@@ -353,7 +354,25 @@ _FINDINGS = """
 
 def _findings(connection: sqlite3.Connection, top: int | None) -> list[Suspect]:
     rows = connection.execute(_FINDINGS, (-1 if top is None else top,))
-    return [_suspect(row) for row in rows]
+    return [_beside_replaced(connection, row, _suspect(row)) for row in rows]
+
+
+_STACK_OF_BENCHMARK = """
+    SELECT stack.text FROM node
+    JOIN graph ON graph.id = node.graph
+    JOIN stack ON stack.id = node.stack
+    WHERE graph.side = 'benchmark' AND graph.step = ? AND graph.rank = ? AND node.name = ?
+"""
+
+
+def _beside_replaced(connection: sqlite3.Connection, row: sqlite3.Row, suspect: Suspect) -> Suspect:
+    """A finding with the stack of the call that the benchmark makes in place of its own."""
+    name = replaced_by(decode(row["reasons"]))
+    if name is None or suspect.stack is None or suspect.stack_there is not None:
+        return suspect
+    place = (suspect.step, suspect.rank, name)
+    found = connection.execute(_STACK_OF_BENCHMARK, place).fetchone()
+    return suspect if found is None else replace(suspect, stack_there=found[0])
 
 
 def _counted(path: Path, findings: list[Suspect]) -> list[Suspect]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from builder.claim import Claim, claim
+from builder.reasons import replaced_by
 from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
@@ -289,7 +290,7 @@ def _modules_of_places(database: ReadsNodes, groups: Sequence[_Group]) -> dict[i
 
 
 def _cause(
-    database: ReadsNodes,
+    database: Results,
     group: _Group,
     entry: str | None,
     modules: dict[int, str],
@@ -298,6 +299,8 @@ def _cause(
 ) -> Cause:
     first, places = group.first, group.places
     stack, stack_there = _stacks(database, first.node)
+    if stack is not None and stack_there is None:
+        stack_there = _stack_in_place(database, first)
     module, spoken = _module(entry, first.node)
     return Cause(
         finding=first,
@@ -325,6 +328,17 @@ def _stacks(database: ReadsNodes, node: Node) -> tuple[list[str] | None, list[st
     """The stack of the problem, else of the benchmark; and that of the benchmark beside it."""
     stack = database.details(node.id).stack
     return stack.problem or stack.benchmark, stack.benchmark if stack.problem else None
+
+
+def _stack_in_place(database: Results, finding: Finding) -> list[str] | None:
+    """The stack of the call that the benchmark makes in place of that of a finding."""
+    name = replaced_by(finding.reasons)
+    if name is None:
+        return None
+    theirs = database.side_nodes(finding.step, finding.rank)[1]
+    if name not in theirs.names:
+        return None
+    return database.details(int(theirs.id[theirs.names.index(name)])).stack.benchmark
 
 
 def _places(finding: Finding) -> list[FindingPlace]:
