@@ -25,7 +25,8 @@ _ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
 # Which is named where several are as large: of a scaled tensor all of them are, but for rounding.
 _FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch", "infinities")
 _ALIKE = 1e-5
-_PARALLEL = 0.1  # a tolerance above which no factor could be told from none
+_PARALLEL = 0.05  # a tolerance above which rounding could make a factor
+_FACTOR = 0.05  # of what is nearer to one the share by which it is off says more
 _STORED = 1e-5  # projections are stored as float32, and are sums of many terms
 
 
@@ -81,7 +82,7 @@ def common_factor(comparison: Comparison, row: int) -> float | None:
     factor = float(ours @ theirs) / length
     rest = float(np.linalg.norm(ours - factor * theirs))
     near = max(tolerance, _STORED) * float(np.linalg.norm(ours))
-    return factor if rest <= near and abs(factor - 1.0) > 10 * max(tolerance, _STORED) else None
+    return factor if rest <= near and abs(factor - 1.0) > _FACTOR else None
 
 
 def told_by_elements(comparison: Comparison, row: int) -> Reason | None:

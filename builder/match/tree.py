@@ -217,19 +217,22 @@ def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
     """Put gradients of parameters below the backward entry that left them.
 
     They are numbered by themselves: where a call of a module got no gradient, as one whose result
-    is detached, the first gradients are of a later call.
+    is detached, the first gradients are of a later call. So the n-th are of the n-th backward entry
+    where there are as many of both; else they may be a sum over several calls.
     """
     free = [n for n in by_name.values() if n.parent is root and n.holds_gradients]
     lost = {node.owner for node in free if node.backward is None}
     passes: dict[str, list[TreeNode]] = {owner: [] for owner in lost}
+    gradients: dict[str, list[TreeNode]] = {owner: [] for owner in lost}
     for node in by_name.values() if lost else ():
-        if node.owner in passes and node.direction == "backward" and not node.holds_gradients:
-            passes[node.owner].append(node)
+        if node.owner in lost and node.direction == "backward":
+            (gradients if node.holds_gradients else passes)[node.owner].append(node)
+    for owner in lost:
+        if len(passes[owner]) == len(gradients[owner]):
+            for node, own in zip(gradients[owner], passes[owner]):
+                node.backward = own
     for node in free:
-        own = passes.get(node.owner, [])
-        if node.backward is None and own and node.entry is not None:
-            node.backward = own[min(node.entry.call or 0, len(own) - 1)]
-        node.parent = node.backward or root
+        node.parent = node.backward or by_name.get(f"{node.owner}.backward.0") or root
 
 
 def _place_recomputed(by_name: dict[str, TreeNode]) -> None:

@@ -132,7 +132,9 @@ def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> N
         assert report.apart is not None and report.explained is not None
         assert 6 * report.explained < report.apart
         said = next(each for each in report.reasons if each == sentence(reason))
-        assert f"off by {percent(report.apart)}" in said.replace("about ", "")
+        factor = facts(reason).get("factor")
+        told = "is 3 times" if factor else f"off by {percent(report.apart)}"
+        assert told in said.replace("about ", "")
     # The second call reads what the first has moved by 10⁻⁴, and puts out three times as much: two
     # norms of the benchmark more.
     assert reports[1].apart == pytest.approx(2.0, rel=0.5)

@@ -110,8 +110,13 @@ class Case:
         partner = self.facts.comparison.matching.partner
         if call.direction != "backward" or call in partner:
             return None
-        wanted = self.changes.of_gradient() if call.forward in partner else None
-        return wanted or self.changes.cutting(call)
+        # What goes back once more has no forward call of its own.
+        is_again = call.forward is None
+        return self.changes.cutting(call) if is_again else self._wanted_by_one_run(call)
+
+    def _wanted_by_one_run(self, call: TreeNode) -> Change | None:
+        partner = self.facts.comparison.matching.partner
+        return self.changes.of_gradient() if call.forward in partner else None
 
     def with_evidence(self, named: Named) -> Named:
         """Say how far a value is off, and how much of that its inputs explain.
