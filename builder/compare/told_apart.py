@@ -27,6 +27,7 @@ _FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch", "infiniti
 _ALIKE = 1e-5
 _PARALLEL = 0.05  # a tolerance above which rounding could make a factor
 _FACTOR = 0.05  # of what is nearer to one the share by which it is off says more
+_ONE_LINE = 1e-6  # elements are then within 0.0015 of the whole of one line through zero
 _STORED = 1e-5  # projections are stored as float32, and are sums of many terms
 
 
@@ -66,8 +67,15 @@ def common_factor(comparison: Comparison, row: int) -> float | None:
     """By what all elements of the problem's value are multiplied; None where no one number tells.
 
     Of parallel tensors the projections are parallel; those of others come that near, as shares of
-    the whole, by the tolerance to the power of seven.
+    the whole, by the tolerance to the power of seven. Of tensors that were dumped whole the cosine
+    tells it.
     """
+    whole = comparison.elements.tensors.get(row)
+    if whole is not None:
+        own, other = (float(side.table[3][row]) for side in comparison.statistics)
+        if other <= 0 or not math.isfinite(own) or 1.0 - abs(whole.cosine) > _ONE_LINE:
+            return None
+        return _told(math.copysign(own / other, whole.cosine))
     (ours,), (theirs,) = (
         side.take_sketches(places[row : row + 1])
         for side, places in zip(
@@ -82,7 +90,11 @@ def common_factor(comparison: Comparison, row: int) -> float | None:
     factor = float(ours @ theirs) / length
     rest = float(np.linalg.norm(ours - factor * theirs))
     near = max(tolerance, _STORED) * float(np.linalg.norm(ours))
-    return factor if rest <= near and abs(factor - 1.0) > _FACTOR else None
+    return _told(factor) if rest <= near else None
+
+
+def _told(factor: float) -> float | None:
+    return factor if abs(factor - 1.0) > _FACTOR else None
 
 
 def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
