@@ -1,0 +1,77 @@
+"""Small models that need torch alone: layers that run over time, a U of convolutions, a graph."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.models.sizes import WIDTH, WORDS
+
+
+class Recurrent(nn.Module):
+    """Words through a GRU in two directions, and from there through an LSTM."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, WIDTH)
+        self.gru = nn.GRU(WIDTH, WIDTH // 2, batch_first=True, bidirectional=True)
+        self.lstm, self.head = nn.LSTM(WIDTH, WIDTH, batch_first=True), nn.Linear(WIDTH, WORDS)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        hidden, _ = self.gru(self.embed(ids))
+        hidden, (last, _) = self.lstm(hidden)
+        return self.head(hidden + last[0].unsqueeze(1))  # type: ignore[no-any-return]
+
+
+class Halving(nn.Module):
+    """A U-Net of two sizes: max pooling on the way down, a transposed convolution back up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down, self.pool = _block(3, 8), nn.MaxPool2d(2)
+        self.middle, self.up = _block(8, 16), nn.ConvTranspose2d(16, 8, 2, stride=2)
+        self.out, self.head = _block(16, 8), nn.Conv2d(8, 2, 1)
+
+    def forward(self, image: Tensor) -> Tensor:
+        fine = self.down(image)
+        coarse = self.up(self.middle(self.pool(fine)))
+        return self.head(self.out(torch.cat([fine, coarse], 1)))  # type: ignore[no-any-return]
+
+
+class Messages(nn.Module):
+    """Two rounds of messages along the edges of a graph, and attention of nodes to their edges."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, WIDTH)
+        self.rounds = nn.ModuleList(_Round() for _ in range(2))
+        self.head = nn.Linear(WIDTH, 3)
+
+    def forward(self, nodes: Tensor, edges: Tensor) -> Tensor:
+        x = self.embed(nodes)
+        for each in self.rounds:
+            x = each(x, edges)
+        return self.head(x.mean(0))  # type: ignore[no-any-return]
+
+
+class _Round(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.message, self.weigh = nn.Linear(2 * WIDTH, WIDTH), nn.Linear(WIDTH, 1)
+        self.update, self.norm = nn.GRUCell(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+        source, target = edges
+        sent = self.message(torch.cat([x[source], x[target]], -1)).relu()
+        score = self.weigh(sent).squeeze(-1)
+        largest = torch.full_like(x[:, 0], -torch.inf).scatter_reduce(0, target, score, "amax")
+        share = (score - largest[target]).exp()
+        total = torch.zeros_like(x[:, 0]).index_add(0, target, share)
+        mean = torch.zeros_like(x).index_add(
+            0, target, sent * (share / total[target]).unsqueeze(-1)
+        )
+        return self.norm(self.update(mean, x))  # type: ignore[no-any-return]
+
+
+def _block(wide: int, out: int) -> nn.Module:
+    return nn.Sequential(nn.Conv2d(wide, out, 3, padding=1), nn.BatchNorm2d(out), nn.SiLU())
