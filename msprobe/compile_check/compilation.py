@@ -56,6 +56,7 @@ class Answer:
     outermost outputs and gradients that diverge by the records, whatever findings there are, and
     `untold` are calls that pick other elements, of which nothing tells whether that is a tie.
     `blamed` is the part of the compiler that a difference comes from, where it was looked for.
+    `same_results` says that no result is apart at all, whatever the records have explained.
     """
 
     diagnosis: Diagnosis
@@ -69,6 +70,19 @@ class Answer:
     ends: int = 0
     untold: tuple[str, ...] = ()
     blamed: Blamed | None = None
+    same_results: bool = False
+
+    @property
+    def goes_another_way(self) -> bool:
+        """Whether the two make other calls alone, and every result is the same.
+
+        Libraries ask whether they are compiled, and call otherwise then. What is called is what
+        dynamo has traced, whatever a compiler makes of it.
+        """
+        named = self.diagnosis.named
+        called = all(f.heals and f.certainty and f.certainty.basis == "called" for f in named)
+        in_doubt = self.vanished or self.untold or not self.same_results
+        return bool(named) and called and not in_doubt
 
     @property
     def claim(self) -> Claim:
@@ -76,12 +90,18 @@ class Answer:
         apart = Counted("apart", len(self.apart), self.apart[0].name if self.apart else "")
         vanished = Counted("vanished", len(self.vanished))
         evidence = self.diagnosis.claim.evidence.with_differences(apart, vanished)
-        return claim(evidence, len(self.diagnosis.named))
+        return claim(evidence, len(self.diagnosis.named), heals=self.goes_another_way)
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing differs by more than compilers round, of what could be compared."""
-        return self.claim.code in ("equal", "rounding", "close") and not self.ends
+        """Whether nothing differs by more than compilers round, of what could be compared.
+
+        Ends are told by the records, of calls that may be of one run alone: where the two go
+        another way, all results themselves were compared.
+        """
+        return self.goes_another_way or (
+            self.claim.code in ("equal", "rounding", "close") and not self.ends
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +174,7 @@ def check_compilation(
         sum(end.score > THRESHOLD for o in built.outcomes for end in o.ends.worst),
         tuple(name for outcome in built.outcomes for name in outcome.untold),
         blamed,
+        same_results=not apart,
     )
 
 
