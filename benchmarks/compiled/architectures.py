@@ -245,7 +245,9 @@ ARCHITECTURES = (
         _diffusers("DiTTransformer2DModel", **_DIT),
         _labelled,
     ),
-    Architecture("GRU and LSTM", "torch", Recurrent, lambda d: {"ids": _ids(d)["input_ids"]}),
+    Architecture(
+        "cells of GRU and LSTM", "torch", Recurrent, lambda d: {"ids": _ids(d)["input_ids"]}
+    ),
     Architecture("U-Net", "torch", Halving, _pixels("image")),
     Architecture("graph network", "torch", Messages, _joined),
 )

@@ -22,8 +22,9 @@ LEVEL = "mix"
 class Outcome:
     """`changed` results are not bit-equal with and without a recording, of `results`. `found` of
     `outputs` tensors that modules put out have numbers in the compiled dump. `named` is the first
-    of which something is said, empty where eager and compiled agree; `failed` says why there is
-    nothing else.
+    of which something is said, empty where eager and compiled agree; `way` the first call that one
+    of them alone makes, where both come to the same results. `failed` says why there is nothing
+    else.
     """
 
     changed: int = 0
@@ -31,6 +32,7 @@ class Outcome:
     found: int = 0
     outputs: int = 0
     named: str = ""
+    way: str = ""
     failed: str = ""
 
     @property
@@ -51,8 +53,10 @@ def check(architecture: Architecture, dtype: torch.dtype) -> Outcome:
         except (CheckError, RuntimeError, ValueError, TypeError) as error:
             return Outcome(failed=f"{type(error).__name__}: {str(error).splitlines()[0][:200]}")
         compiled, eager = (_outputs(folder / side) for side in ("compiled", "eager"))
-        found = sum(1 for place in eager if compiled.get(place, {}).get("Norm") is not None)
-        return Outcome(len(answer.changed), answer.results, found, len(eager), accused(answer))
+        found = sum(1 for place in eager if compiled.get(place, {}).get("Max") is not None)
+        way = answer.diagnosis.named[0].node if answer.goes_another_way else ""
+        named = "" if way else accused(answer)
+        return Outcome(len(answer.changed), answer.results, found, len(eager), named, way)
 
 
 def accused(answer: Answer) -> str:
