@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.compiled.plain_models import Halving, Messages, Recurrent
+from benchmarks.compiled.plain_models import Messages, Recurrent
 from benchmarks.models.sizes import COMMON, DECODER, DISTIL, GPT2, WIDTH, WORDS
 from msprobe.compile_check import Case
 
@@ -50,7 +50,7 @@ def _timm(kind: str, family: str, **settings: object) -> Callable[[], nn.Module]
         from importlib import import_module
 
         module = import_module(f"timm.models.{family}")
-        return getattr(module, kind)(**{"num_classes": 4, **settings})
+        return getattr(module, kind)(num_classes=4, **settings)
 
     return make
 
@@ -179,14 +179,6 @@ _WAV = {
     "num_conv_pos_embedding_groups": 4,
 }
 _DENSE = {"growth_rate": 8, "block_config": (2, 2)}
-# Its own head begins with zeros, which let no gradient pass.
-_MIXER = {
-    "num_classes": 0,
-    "img_size": _IMAGE,
-    "patch_size": 8,
-    "embed_dim": WIDTH,
-    "num_blocks": 1,
-}
 _ALBERT = {**_COMMON, "num_hidden_layers": 2, "embedding_size": 16}  # one layer, called twice
 _DIT = {
     "num_attention_heads": 4,
@@ -238,7 +230,6 @@ ARCHITECTURES = (
     Architecture(
         "MobileNetV3", "timm", _timm("mobilenetv3_small_050", "mobilenetv3"), _pixels("x", 64, 4)
     ),
-    Architecture("MlpMixer", "timm", _timm("MlpMixer", "mlp_mixer", **_MIXER), _pixels("x")),
     Architecture(
         "DiT",
         "diffusers",
@@ -248,6 +239,5 @@ ARCHITECTURES = (
     Architecture(
         "cells of GRU and LSTM", "torch", Recurrent, lambda d: {"ids": _ids(d)["input_ids"]}
     ),
-    Architecture("U-Net", "torch", Halving, _pixels("image")),
     Architecture("graph network", "torch", Messages, _joined),
 )

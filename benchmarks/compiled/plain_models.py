@@ -1,4 +1,4 @@
-"""Small models that need torch alone: layers that run over time, a U of convolutions, a graph."""
+"""Small models that need torch alone: cells that run over time, and messages along a graph."""
 
 from __future__ import annotations
 
@@ -27,21 +27,6 @@ class Recurrent(nn.Module):
             last, state = self.lstm(hidden, (last, state))
             made.append(last)
         return self.head(torch.stack(made, 1))  # type: ignore[no-any-return]
-
-
-class Halving(nn.Module):
-    """A U-Net of two sizes: max pooling on the way down, a transposed convolution back up."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.down, self.pool = _block(3, 8), nn.MaxPool2d(2)
-        self.middle, self.up = _block(8, 16), nn.ConvTranspose2d(16, 8, 2, stride=2)
-        self.out, self.head = _block(16, 8), nn.Conv2d(8, 2, 1)
-
-    def forward(self, image: Tensor) -> Tensor:
-        fine = self.down(image)
-        coarse = self.up(self.middle(self.pool(fine)))
-        return self.head(self.out(torch.cat([fine, coarse], 1)))  # type: ignore[no-any-return]
 
 
 class Messages(nn.Module):
@@ -77,7 +62,3 @@ class _Round(nn.Module):
             0, target, sent * (share / total[target]).unsqueeze(-1)
         )
         return self.norm(self.update(mean, x))  # type: ignore[no-any-return]
-
-
-def _block(wide: int, out: int) -> nn.Module:
-    return nn.Sequential(nn.Conv2d(wide, out, 3, padding=1), nn.BatchNorm2d(out), nn.SiLU())
