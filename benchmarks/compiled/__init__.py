@@ -1,1 +1,1 @@
-"""Small models of transformers, timm, diffusers and torch alone, compiled by inductor as one graph and recorded."""
+"""Small models of three libraries and of torch alone, compiled by inductor and recorded."""
