@@ -62,6 +62,16 @@ def _basic_blocks() -> nn.Module:
     return ResNet(BasicBlock, (1, 1, 1, 1), channels=widths, num_classes=4, stem_width=8)
 
 
+def _three_stages() -> nn.Module:
+    from timm.models._efficientnet_builder import decode_arch_def
+    from timm.models.mobilenetv3 import MobileNetV3
+
+    # Depthwise, then an inverted residual, both with squeeze and excitation, then a convolution.
+    stages = [["ds_r1_k3_s2_e1_c8_se0.25_nre"], ["ir_r1_k5_s2_e3_c16_se0.25"], ["cn_r1_k1_s1_c32"]]
+    blocks, act = decode_arch_def(stages), nn.Hardswish
+    return MobileNetV3(blocks, num_classes=4, stem_size=8, num_features=32, act_layer=act)
+
+
 def _diffusers(kind: str, **settings: object) -> Callable[[], nn.Module]:
     def make() -> nn.Module:
         import diffusers
@@ -227,9 +237,7 @@ ARCHITECTURES = (
     Architecture("Mamba", "transformers", _transformers("mamba", **_MAMBA), _ids),
     Architecture("wav2vec2", "transformers", _transformers("wav2vec2", **_WAV), _sound),
     Architecture("DenseNet", "timm", _timm("DenseNet", "densenet", **_DENSE), _pixels("x", 64, 4)),
-    Architecture(
-        "MobileNetV3", "timm", _timm("mobilenetv3_small_050", "mobilenetv3"), _pixels("x", 64, 4)
-    ),
+    Architecture("MobileNetV3", "timm", _three_stages, _pixels("x", 64, 4)),
     Architecture(
         "DiT",
         "diffusers",

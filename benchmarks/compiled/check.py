@@ -63,7 +63,8 @@ def accused(answer: Answer) -> str:
     """The first that anything is said of: a call, else a result; empty where the two agree."""
     names = (
         *(finding.node for finding in answer.diagnosis.findings),
-        *(result.name for result in (*answer.vanished, *answer.apart)),
+        *(result.name for result in answer.vanished),
+        *(result.name for result in answer.apart),
         *answer.untold,
     )
     return next(iter(names), "" if answer.agrees else answer.claim.code)
