@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 import torch._functorch.config
 import torch._inductor.config
@@ -16,8 +17,9 @@ from torch._dynamo.exc import TorchDynamoException
 from torch.utils._pytree import tree_leaves, tree_map
 
 from builder import Diagnosis, build, diagnose
-from builder.claim import Claim, Counted, claim
+from builder.claim import CLOSE, Claim, Counted, Evidence, claim
 from builder.compare.score import THRESHOLD
+from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
@@ -28,6 +30,7 @@ from msprobe.compile_check.results import (
     Apart,
     Results,
     distance,
+    gradients_as_exact,
     results_apart,
     results_of,
     rounding,
@@ -56,7 +59,9 @@ class Answer:
     outermost outputs and gradients that diverge by the records, whatever findings there are, and
     `untold` are calls that pick other elements, of which nothing tells whether that is a tie.
     `blamed` is the part of the compiler that a difference comes from, where it was looked for.
-    `same_results` says that no result is apart at all, whatever the records have explained.
+    `same_results` says that no result is apart at all, whatever the records have explained, and
+    `rounded` counts the gradients of parameters that are all that diverges by the records, and no
+    further from those in float64 than eager's.
     """
 
     diagnosis: Diagnosis
@@ -71,6 +76,7 @@ class Answer:
     untold: tuple[str, ...] = ()
     blamed: Blamed | None = None
     same_results: bool = False
+    rounded: int = 0
 
     @property
     def goes_another_way(self) -> bool:
@@ -89,7 +95,10 @@ class Answer:
         """What may be said: of all that was recorded, and of the results where nothing was."""
         apart = Counted("apart", len(self.apart), self.apart[0].name if self.apart else "")
         vanished = Counted("vanished", len(self.vanished))
-        evidence = self.diagnosis.claim.evidence.with_differences(apart, vanished)
+        evidence = self.diagnosis.claim.evidence
+        if self.rounded:
+            evidence = _with_close_ends(evidence, self.rounded)
+        evidence = evidence.with_differences(apart, vanished)
         return claim(evidence, len(self.diagnosis.named), heals=self.goes_another_way)
 
     @property
@@ -157,13 +166,21 @@ def check_compilation(
     vanished = list(_vanished(changed, plain, recorded, eager))
     exact = _exact(make, eager.results)
     apart = results_apart(own.results, recorded.results, eager.results, own.modules, exact)
+    diagnosis = diagnose(built.path)
+    ends = [e for o in built.outcomes for e in o.ends.worst if e.score > THRESHOLD]
+    rounded = 0
+    if not apart and _are_gradients_alone(diagnosis, ends):
+        true = exact or _in_float64(make)
+        names = [_parameter(end) for end in ends]
+        if true is not None and gradients_as_exact(names, own.results, eager.results, true):
+            rounded = len(ends)
     blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
     parted = None
     if vanished:
         check = _Bisection(make, folder / "bisected", options, level)
         parted = check.between(vanished[0].name, eager)
     return Answer(
-        diagnose(built.path),
+        diagnosis,
         built.path,
         len(plain.results),
         changed,
@@ -171,11 +188,35 @@ def check_compilation(
         {name: (plain.counts.get(name, 0), recorded.counts.get(name, 0)) for name in names},
         parted,
         tuple(each for each in apart if not each.is_judged),
-        sum(end.score > THRESHOLD for o in built.outcomes for end in o.ends.worst),
+        0 if rounded else len(ends),
         tuple(name for outcome in built.outcomes for name in outcome.untold),
         blamed,
         same_results=not apart,
+        rounded=rounded,
     )
+
+
+def _are_gradients_alone(diagnosis: Diagnosis, ends: Sequence[EndResult]) -> bool:
+    """Whether gradients of parameters are all that diverges, and no finding says where from."""
+    found = diagnosis.claim.evidence.differences
+    others = [each.code for each in found if each.code not in ("ends", "divergent", *CLOSE)]
+    nodes = sum(each.count for each in found if each.code == "divergent")
+    if diagnosis.named or others or not 0 < len(ends) < MOST:
+        return False
+    return all(end.role == "gradient" for end in ends) and nodes == len({e.name for e in ends})
+
+
+def _parameter(end: EndResult) -> str:
+    """The name of a parameter whose gradient an end is: that of its module, and its own."""
+    return ".".join([*end.name.split(".")[1:-3], end.value.partition(".")[2]])
+
+
+def _with_close_ends(evidence: Evidence, count: int) -> Evidence:
+    """The evidence, of which ends that diverge are no difference but rounding."""
+    first = next(each.name for each in evidence.differences if each.code == "ends")
+    kept = (each for each in evidence.differences if each.code not in ("ends", "divergent"))
+    close = Counted("ends_close", count, first)
+    return msgspec.structs.replace(evidence, differences=(*kept, close))
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +394,10 @@ def _exact(make: MakeCase, eager: Results) -> Results | None:
     """
     if not any(result.dtype in HALF for result in eager.values()):
         return None
+    return _in_float64(make)
+
+
+def _in_float64(make: MakeCase) -> Results | None:
     try:
         exact = _run_eager(lambda: _widened(make())).results
     except Exception:  # a model that float64 does not suit

@@ -156,20 +156,47 @@ def _is_inexact(
     name: str, alone: Results, eager: Results, exact: Results, scale: float, coarse: float
 ) -> bool:
     """Whether a compiled result is much further from the exact one than eager's, of a model that
-    goes through a half format.
+    goes through a half format; of few elements nothing is said.
+    """
+    wanted, true = eager[name], exact.get(name)
+    if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
+        return False
+    if {alone[name].shape, wanted.shape, true.shape} != {true.shape}:
+        return False
+    own = _apart(wanted.to(true.dtype), true)
+    return isfinite(own) and not _is_as_exact(alone[name], wanted, true, scale, coarse)
+
+
+def _is_as_exact(
+    ours: torch.Tensor, wanted: torch.Tensor, true: torch.Tensor, scale: float, coarse: float
+) -> bool:
+    """Whether a compiled result is hardly further from the exact one than eager's is.
 
     One last bit of it is never much; nor is one of the largest gradient where the exact one is less
     than that, and so zero but for rounding.
     """
-    ours, wanted, true = alone[name], eager[name], exact.get(name)
-    if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
-        return False
-    if {ours.shape, wanted.shape, true.shape} != {true.shape}:
-        return False
     eps, norm = max(torch.finfo(wanted.dtype).eps, coarse), _norm(true)
     least = eps * (scale if norm < eps * scale else norm)
     own, theirs = (_apart(each.to(true.dtype), true) for each in (wanted, ours))
-    return isfinite(own) and theirs > _TIMES * max(own, least)
+    return theirs <= _TIMES * max(own, least)
+
+
+def gradients_as_exact(
+    names: Iterable[str], alone: Results, eager: Results, exact: Results
+) -> bool:
+    """Whether compiled gradients of parameters are hardly further from the exact ones than eager's
+    are, each for itself, however small beside others.
+    """
+    coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
+    for name in (f"{_GRADIENT}{each}" for each in names):
+        if any(name not in results for results in (alone, eager, exact)):
+            return False
+        ours, wanted, true = alone[name], eager[name], exact[name]
+        if not wanted.is_floating_point() or {ours.shape, wanted.shape} != {true.shape}:
+            return False
+        if not _is_as_exact(ours, wanted, true, 0.0, coarse):
+            return False
+    return True
 
 
 def _divergence(allowed: float) -> float:

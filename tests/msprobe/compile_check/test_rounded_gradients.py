@@ -1,0 +1,77 @@
+"""Gradients that are zero but for rounding diverge in the records; float64 tells what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from builder.claim import Counted, Evidence, claim
+from builder.diagnosis.end_results import EndResult
+from msprobe.compile_check import Answer
+from msprobe.compile_check.compilation import _are_gradients_alone, _parameter
+from msprobe.compile_check.results import gradients_as_exact
+
+NAME = "layers.0.attention.k_proj.bias"
+END = EndResult(
+    "Module.layers.0.attention.k_proj.Linear.parameters_grad.0",
+    "parameters_grad.bias",
+    "gradient",
+    1.0,
+    0.7,
+)
+ENDS = (Counted("divergent", 1), Counted("ends", 3, END.name))
+
+
+def _diagnosis(*differences: Counted, named: tuple[str, ...] = ()) -> Any:
+    evidence = Evidence((Counted("sketch", 9),), (), differences, beyond=1)
+    return SimpleNamespace(named=named, claim=claim(evidence, len(named)))
+
+
+def _results(size: float) -> dict[str, torch.Tensor]:
+    return {f"gradient of {NAME}": torch.full((8,), size), "gradient of w": torch.ones(8)}
+
+
+@pytest.mark.parametrize(("ours", "is_exact"), [(1e-13, True), (-8e-13, True), (1e-11, False)])
+def test_a_gradient_may_be_as_far_from_float64_as_eagers_is(ours: float, is_exact: bool) -> None:
+    exact = {name: each.double() for name, each in _results(0.0).items()}
+    assert gradients_as_exact([NAME], _results(ours), _results(3e-13), exact) is is_exact
+    assert not gradients_as_exact(["unknown"], _results(ours), _results(3e-13), exact)
+
+
+def test_the_parameter_of_an_end_is_that_of_its_module() -> None:
+    assert _parameter(END) == NAME
+    own = EndResult("Module.CLIP.parameters_grad.0", "parameters_grad.scale", "gradient", 1.0, 1.0)
+    assert _parameter(own) == "scale"
+
+
+def test_only_gradients_that_are_all_that_diverges_are_asked_of() -> None:
+    loss = EndResult("Module.head.Linear.forward.0", "output.0", "loss", 1.0, 1.0)
+    assert _are_gradients_alone(_diagnosis(*ENDS), [END])
+    assert not _are_gradients_alone(_diagnosis(), [])
+    assert not _are_gradients_alone(_diagnosis(*ENDS), [END, loss])
+    assert not _are_gradients_alone(_diagnosis(*ENDS, named=("Torch.mul.0",)), [END])
+    assert not _are_gradients_alone(_diagnosis(*ENDS, Counted("infinite", 1)), [END])
+    assert not _are_gradients_alone(_diagnosis(Counted("divergent", 2), ENDS[1]), [END])
+
+
+@pytest.mark.parametrize("rounded", [0, 1])
+def test_they_are_told_as_close(rounded: int) -> None:
+    answer = Answer(
+        _diagnosis(*ENDS),
+        Path(),
+        2,
+        [],
+        [],
+        {},
+        ends=1 - rounded,
+        same_results=True,
+        rounded=rounded,
+    )
+    assert answer.agrees is bool(rounded)
+    assert answer.claim.code == ("close" if rounded else "differs")
+    if rounded:
+        assert answer.claim.evidence.differences == (Counted("ends_close", 1, END.name),)
