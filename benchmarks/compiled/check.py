@@ -54,7 +54,8 @@ def check(architecture: Architecture, dtype: torch.dtype) -> Outcome:
             return Outcome(failed=f"{type(error).__name__}: {str(error).splitlines()[0][:200]}")
         compiled, eager = (_outputs(folder / side) for side in ("compiled", "eager"))
         found = sum(1 for place in eager if compiled.get(place, {}).get("Max") is not None)
-        way = answer.diagnosis.named[0].node if answer.goes_another_way else ""
+        ways = [*(each.node for each in answer.diagnosis.named), *answer.other_calls]
+        way = ways[0] if answer.goes_another_way else ""
         named = "" if way else accused(answer)
         return Outcome(len(answer.changed), answer.results, found, len(eager), named, way)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from builder.claim import CLOSE, Claim, Counted, Evidence, claim
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
+from builder.reasons import AttributeDiffers, decode
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
@@ -61,7 +63,8 @@ class Answer:
     `blamed` is the part of the compiler that a difference comes from, where it was looked for.
     `same_results` says that no result is apart at all, whatever the records have explained, and
     `rounded` counts the gradients of parameters that are all that diverges by the records, and no
-    further from those in float64 than eager's.
+    further from those in float64 than eager's. `other_calls` are those that diverge, if each stands
+    beside one of eager's with values of other shapes.
     """
 
     diagnosis: Diagnosis
@@ -77,18 +80,19 @@ class Answer:
     blamed: Blamed | None = None
     same_results: bool = False
     rounded: int = 0
+    other_calls: tuple[str, ...] = ()
 
     @property
     def goes_another_way(self) -> bool:
         """Whether the two make other calls alone, and every result is the same.
 
-        Libraries ask whether they are compiled, and call otherwise then. What is called is what
-        dynamo has traced, whatever a compiler makes of it.
+        Libraries ask whether they are compiled, and call otherwise then. What is called, and the
+        shapes of that, are what dynamo has traced, whatever a compiler makes of it.
         """
         named = self.diagnosis.named
         called = all(f.heals and f.certainty and f.certainty.basis == "called" for f in named)
         in_doubt = self.vanished or self.untold or not self.same_results
-        return bool(named) and called and not in_doubt
+        return bool(named or self.other_calls) and called and not in_doubt
 
     @property
     def claim(self) -> Claim:
@@ -99,7 +103,8 @@ class Answer:
         if self.rounded:
             evidence = _with_close_ends(evidence, self.rounded)
         evidence = evidence.with_differences(apart, vanished)
-        return claim(evidence, len(self.diagnosis.named), heals=self.goes_another_way)
+        found = len(self.diagnosis.named) or int(self.goes_another_way)
+        return claim(evidence, found, heals=self.goes_another_way)
 
     @property
     def agrees(self) -> bool:
@@ -193,7 +198,28 @@ def check_compilation(
         blamed,
         same_results=not apart,
         rounded=rounded,
+        other_calls=_of_other_shapes(built.path),
     )
+
+
+def _of_other_shapes(database: Path) -> tuple[str, ...]:
+    """The calls that diverge, if all of them have values of other shapes than eager's: they are
+    beside one another by their numbers alone.
+    """
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute(_DIVERGENT, (THRESHOLD,)).fetchall()
+    reasons = [decode(each) for _, each in found]
+    others = [
+        any(isinstance(r, AttributeDiffers) and r.attribute == "shape" for r in told)
+        for told in reasons
+    ]
+    return tuple(name for name, _ in found) if all(others) else ()
+
+
+_DIVERGENT = """
+    SELECT node.name, node.reasons FROM node JOIN graph ON graph.id = node.graph
+    WHERE graph.side = 'problem' AND node.score > ? ORDER BY node.exec_order
+"""
 
 
 def _are_gradients_alone(diagnosis: Diagnosis, ends: Sequence[EndResult]) -> bool:

@@ -62,3 +62,30 @@ def test_another_way_to_other_results_differs(tmp_path: Path) -> None:
 
 def test_a_fault_beside_another_way_differs(tmp_path: Path) -> None:
     assert not _checked(tmp_path, backend=WRONG).agrees
+
+
+class Masking(nn.Module):
+    """Makes a mask where it is compiled, and elsewhere asks whether it needs one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: Tensor, ids: Tensor) -> Tensor:
+        x = self.first(x)
+        if torch.compiler.is_compiling():
+            x = x.masked_fill(~(ids[:, None] == ids[None, :]).any(1, keepdim=True), 0.0)
+        elif not (ids == ids[0]).any():
+            x = torch.zeros_like(x)
+        out: Tensor = self.last(x)
+        return out
+
+
+def test_calls_of_one_number_and_other_shapes_are_another_way(tmp_path: Path) -> None:
+    def make() -> Case:
+        torch.manual_seed(0)
+        return Case(Masking(), (torch.randn(4, 8), torch.tensor([1, 2, 3, 4])), {})
+
+    answer = check_compilation(make, tmp_path, "aot_eager")
+    assert answer.other_calls[0] == "Tensor.__eq__.0.forward"
+    assert answer.agrees and answer.claim.code == "heals"
