@@ -23,6 +23,7 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
 from builder.reasons import AttributeDiffers, decode
+from builder.results.report import Suspect
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
@@ -90,9 +91,15 @@ class Answer:
         shapes of that, are what dynamo has traced, whatever a compiler makes of it.
         """
         named = self.diagnosis.named
-        called = all(f.heals and f.certainty and f.certainty.basis == "called" for f in named)
         in_doubt = self.vanished or self.untold or not self.same_results
-        return bool(named or self.other_calls) and called and not in_doubt
+        return bool(named or self.other_calls) and not in_doubt and all(map(self._is_a_way, named))
+
+    def _is_a_way(self, finding: Suspect) -> bool:
+        """Whether a finding tells of other calls alone, which come to the same."""
+        if finding.node in self.other_calls:
+            return True
+        certainty = finding.certainty
+        return finding.heals and certainty is not None and certainty.basis == "called"
 
     @property
     def claim(self) -> Claim:
