@@ -101,7 +101,7 @@ def told(outcome: Outcome | None) -> str:
     changed = f"{outcome.changed} of {outcome.results} changed" if outcome.changed else "bit-equal"
     silent = f"{outcome.named} NAMED" if outcome.named else "silent"
     if outcome.way:
-        silent = "goes another way to the same results"
+        silent = "another way"
     return f"{changed}, {outcome.found} of {outcome.outputs} found, {silent}"
 
 
