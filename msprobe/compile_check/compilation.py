@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from builder.claim import CLOSE, Claim, Counted, Evidence, claim
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
-from builder.reasons import AttributeDiffers, decode
+from builder.reasons import AttributeDiffers, Reason, decode
 from builder.results.report import Suspect
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
@@ -181,7 +181,8 @@ def check_compilation(
     diagnosis = diagnose(built.path)
     ends = [e for o in built.outcomes for e in o.ends.worst if e.score > THRESHOLD]
     rounded = 0
-    if not apart and _are_gradients_alone(diagnosis, ends):
+    divergent = _divergent(built.path)
+    if not apart and _are_gradients_alone(diagnosis, divergent, ends):
         true = exact or _in_float64(make)
         names = [_parameter(end) for end in ends]
         if true is not None and gradients_as_exact(names, own.results, eager.results, true):
@@ -205,22 +206,25 @@ def check_compilation(
         blamed,
         same_results=not apart,
         rounded=rounded,
-        other_calls=_of_other_shapes(built.path),
+        other_calls=_of_other_shapes(divergent),
     )
 
 
-def _of_other_shapes(database: Path) -> tuple[str, ...]:
+def _divergent(database: Path) -> dict[str, list[Reason]]:
+    """What diverges, by name, and why."""
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute(_DIVERGENT, (THRESHOLD,)).fetchall()
+    return {name: decode(reasons) for name, reasons in found}
+
+
+def _of_other_shapes(divergent: Mapping[str, Sequence[Reason]]) -> tuple[str, ...]:
     """The calls that diverge, if all of them have values of other shapes than eager's: they are
     beside one another by their numbers alone.
     """
-    with closing(sqlite3.connect(database)) as connection:
-        found = connection.execute(_DIVERGENT, (THRESHOLD,)).fetchall()
-    reasons = [decode(each) for _, each in found]
-    others = [
-        any(isinstance(r, AttributeDiffers) and r.attribute == "shape" for r in told)
-        for told in reasons
-    ]
-    return tuple(name for name, _ in found) if all(others) else ()
+    for reasons in divergent.values():
+        if not any(isinstance(r, AttributeDiffers) and r.attribute == "shape" for r in reasons):
+            return ()
+    return tuple(divergent)
 
 
 _DIVERGENT = """
@@ -229,14 +233,17 @@ _DIVERGENT = """
 """
 
 
-def _are_gradients_alone(diagnosis: Diagnosis, ends: Sequence[EndResult]) -> bool:
+def _are_gradients_alone(
+    diagnosis: Diagnosis, divergent: Iterable[str], ends: Sequence[EndResult]
+) -> bool:
     """Whether gradients of parameters are all that diverges, and no finding says where from."""
     found = diagnosis.claim.evidence.differences
     others = [each.code for each in found if each.code not in ("ends", "divergent", *CLOSE)]
-    nodes = sum(each.count for each in found if each.code == "divergent")
     if diagnosis.named or others or not 0 < len(ends) < MOST:
         return False
-    return all(end.role == "gradient" for end in ends) and nodes == len({e.name for e in ends})
+    return all(end.role == "gradient" for end in ends) and {e.name for e in ends}.issuperset(
+        divergent
+    )
 
 
 def _parameter(end: EndResult) -> str:

@@ -50,12 +50,12 @@ def test_the_parameter_of_an_end_is_that_of_its_module() -> None:
 
 def test_only_gradients_that_are_all_that_diverges_are_asked_of() -> None:
     loss = EndResult("Module.head.Linear.forward.0", "output.0", "loss", 1.0, 1.0)
-    assert _are_gradients_alone(_diagnosis(*ENDS), [END])
-    assert not _are_gradients_alone(_diagnosis(), [])
-    assert not _are_gradients_alone(_diagnosis(*ENDS), [END, loss])
-    assert not _are_gradients_alone(_diagnosis(*ENDS, named=("Torch.mul.0",)), [END])
-    assert not _are_gradients_alone(_diagnosis(*ENDS, Counted("infinite", 1)), [END])
-    assert not _are_gradients_alone(_diagnosis(Counted("divergent", 2), ENDS[1]), [END])
+    assert _are_gradients_alone(_diagnosis(*ENDS), [END.name], [END])
+    assert not _are_gradients_alone(_diagnosis(), [], [])
+    assert not _are_gradients_alone(_diagnosis(*ENDS), [END.name], [END, loss])
+    assert not _are_gradients_alone(_diagnosis(*ENDS, named=("Torch.mul.0",)), [END.name], [END])
+    assert not _are_gradients_alone(_diagnosis(*ENDS, Counted("infinite", 1)), [END.name], [END])
+    assert not _are_gradients_alone(_diagnosis(*ENDS), [END.name, "Torch.mul.0"], [END])
 
 
 @pytest.mark.parametrize("rounded", [0, 1])
