@@ -62,6 +62,8 @@ def check(architecture: Architecture, dtype: torch.dtype) -> Outcome:
 
 def accused(answer: Answer) -> str:
     """The first that anything is said of: a call, else a result; empty where the two agree."""
+    if answer.rounded and answer.agrees:
+        return ""
     names = (
         *(finding.node for finding in answer.diagnosis.findings),
         *(result.name for result in answer.vanished),

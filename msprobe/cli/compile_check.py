@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> Exit:
 def _said(answer: Answer) -> list[str]:
     from builder.claim import told
 
-    found = answer.diagnosis.named
+    found = [] if answer.rounded else answer.diagnosis.named
     lines = [f"result: {answer.database}"]
     if found:
         first = found[0]

@@ -29,6 +29,7 @@ from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
 from msprobe.compile_check.options import Compilation, Run
 from msprobe.compile_check.results import (
+    GRADIENT,
     HALF,
     Apart,
     Results,
@@ -110,7 +111,7 @@ class Answer:
         if self.rounded:
             evidence = _with_close_ends(evidence, self.rounded)
         evidence = evidence.with_differences(apart, vanished)
-        found = len(self.diagnosis.named) or int(self.goes_another_way)
+        found = 0 if self.rounded else len(self.diagnosis.named) or int(self.goes_another_way)
         return claim(evidence, found, heals=self.goes_another_way)
 
     @property
@@ -182,9 +183,12 @@ def check_compilation(
     ends = [e for o in built.outcomes for e in o.ends.worst if e.score > THRESHOLD]
     rounded = 0
     divergent = _divergent(built.path)
-    if not apart and _are_gradients_alone(diagnosis, divergent, ends):
+    is_wide = not any(result.dtype in HALF for result in eager.results.values())
+    if not apart and _are_gradients_alone(diagnosis, divergent, ends, is_wide):
         true = exact or _in_float64(make)
         names = [_parameter(end) for end in ends]
+        if diagnosis.named:
+            names = _parameters(eager.results)
         if true is not None and gradients_as_exact(names, own.results, eager.results, true):
             rounded = len(ends)
     blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
@@ -234,16 +238,27 @@ _DIVERGENT = """
 
 
 def _are_gradients_alone(
-    diagnosis: Diagnosis, divergent: Iterable[str], ends: Sequence[EndResult]
+    diagnosis: Diagnosis, divergent: Iterable[str], ends: Sequence[EndResult], is_wide: bool
 ) -> bool:
-    """Whether gradients of parameters are all that diverges, and no finding says where from."""
+    """Whether gradients of parameters are all that diverges, and no finding says where from.
+
+    In a wide format a finding may name a call of the backward pass: no fault that shows is as small
+    as three of its roundings in every gradient. In a half format one is.
+    """
     found = diagnosis.claim.evidence.differences
     others = [each.code for each in found if each.code not in ("ends", "divergent", *CLOSE)]
-    if diagnosis.named or others or not 0 < len(ends) < MOST:
+    if others or not 0 < len(ends) < MOST:
+        return False
+    if not all(is_wide and finding.direction == "backward" for finding in diagnosis.named):
         return False
     return all(end.role == "gradient" for end in ends) and {e.name for e in ends}.issuperset(
         divergent
     )
+
+
+def _parameters(results: Results) -> list[str]:
+    """The names of all that have a gradient."""
+    return [name.removeprefix(GRADIENT) for name in results if name.startswith(GRADIENT)]
 
 
 def _parameter(end: EndResult) -> str:

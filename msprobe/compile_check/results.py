@@ -18,7 +18,7 @@ from builder.compare.score import LARGEST, THRESHOLD
 from msprobe.compile_check.case import Case
 
 Results = Mapping[str, torch.Tensor]
-_GRADIENT = "gradient of "
+GRADIENT = "gradient of "
 _BUFFER, _ARGUMENT = "buffer ", "argument "
 # A distance of a recorded run that is no less than this part of the other's is one and the same.
 _SAME_SIZE = 0.25
@@ -67,7 +67,7 @@ def results_of(
         yield "loss", loss.detach()
     for name, leaf in (*case.model.named_parameters(), *_arguments(case)):
         if leaf.is_leaf and leaf.grad is not None:
-            yield f"{_GRADIENT}{name}", leaf.grad
+            yield f"{GRADIENT}{name}", leaf.grad
     yield from _written(case, before)
 
 
@@ -113,7 +113,7 @@ def results_apart(
     eager's own distance from the `exact` results, those in float64, says what rounding comes to.
     """
     coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
-    largest = {kind: _largest(eager, kind) for kind in (_GRADIENT, _BUFFER)}
+    largest = {kind: _largest(eager, kind) for kind in (GRADIENT, _BUFFER)}
     found = []
     for name in {**alone, **eager}:
         if name not in alone or name not in eager:
@@ -121,7 +121,7 @@ def results_apart(
             continue
         wanted, allowed = eager[name], rounding(eager[name], modules, coarse)
         of_kind = next((largest[kind] for kind in largest if name.startswith(kind)), 0.0)
-        scale = max(_norm(wanted), of_kind if name.startswith(_GRADIENT) else 0.0)
+        scale = max(_norm(wanted), of_kind if name.startswith(GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
         inexact = exact is not None and _is_inexact(
             name, alone, eager, exact, max(_norm(wanted), of_kind), coarse
@@ -188,7 +188,7 @@ def gradients_as_exact(
     are, each for itself, however small beside others.
     """
     coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
-    for name in (f"{_GRADIENT}{each}" for each in names):
+    for name in (f"{GRADIENT}{each}" for each in names):
         if any(name not in results for results in (alone, eager, exact)):
             return False
         ours, wanted, true = alone[name], eager[name], exact[name]

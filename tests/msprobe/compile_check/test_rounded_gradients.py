@@ -26,7 +26,7 @@ END = EndResult(
 ENDS = (Counted("divergent", 1), Counted("ends", 3, END.name))
 
 
-def _diagnosis(*differences: Counted, named: tuple[str, ...] = ()) -> Any:
+def _diagnosis(*differences: Counted, named: tuple[Any, ...] = ()) -> Any:
     evidence = Evidence((Counted("sketch", 9),), (), differences, beyond=1)
     return SimpleNamespace(named=named, claim=claim(evidence, len(named)))
 
@@ -50,12 +50,24 @@ def test_the_parameter_of_an_end_is_that_of_its_module() -> None:
 
 def test_only_gradients_that_are_all_that_diverges_are_asked_of() -> None:
     loss = EndResult("Module.head.Linear.forward.0", "output.0", "loss", 1.0, 1.0)
-    assert _are_gradients_alone(_diagnosis(*ENDS), [END.name], [END])
-    assert not _are_gradients_alone(_diagnosis(), [], [])
-    assert not _are_gradients_alone(_diagnosis(*ENDS), [END.name], [END, loss])
-    assert not _are_gradients_alone(_diagnosis(*ENDS, named=("Torch.mul.0",)), [END.name], [END])
-    assert not _are_gradients_alone(_diagnosis(*ENDS, Counted("infinite", 1)), [END.name], [END])
-    assert not _are_gradients_alone(_diagnosis(*ENDS), [END.name, "Torch.mul.0"], [END])
+    assert _are_gradients_alone(_diagnosis(*ENDS), [END.name], [END], False)
+    assert not _are_gradients_alone(_diagnosis(), [], [], True)
+    assert not _are_gradients_alone(_diagnosis(*ENDS), [END.name], [END, loss], True)
+    assert not _are_gradients_alone(
+        _diagnosis(*ENDS, Counted("infinite", 1)), [END.name], [END], True
+    )
+    assert not _are_gradients_alone(_diagnosis(*ENDS), [END.name, "Torch.mul.0"], [END], True)
+
+
+@pytest.mark.parametrize(
+    ("direction", "is_wide", "asked"),
+    [("backward", True, True), ("backward", False, False), ("forward", True, False)],
+)
+def test_in_a_wide_format_a_call_of_the_backward_pass_may_be_named(
+    direction: str, is_wide: bool, asked: bool
+) -> None:
+    named = _diagnosis(*ENDS, named=(SimpleNamespace(direction=direction),))
+    assert _are_gradients_alone(named, [END.name], [END], is_wide) is asked
 
 
 @pytest.mark.parametrize("rounded", [0, 1])
