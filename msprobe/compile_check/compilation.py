@@ -181,15 +181,13 @@ def check_compilation(
     apart = results_apart(own.results, recorded.results, eager.results, own.modules, exact)
     diagnosis = diagnose(built.path)
     ends = [e for o in built.outcomes for e in o.ends.worst if e.score > THRESHOLD]
-    rounded = 0
     divergent = _divergent(built.path)
     is_wide = not any(result.dtype in HALF for result in eager.results.values())
+    rounded = 0
     if not apart and _are_gradients_alone(diagnosis, divergent, ends, is_wide):
+        asked = _parameters(eager.results) if diagnosis.named else map(_parameter, ends)
         true = exact or _in_float64(make)
-        names = [_parameter(end) for end in ends]
-        if diagnosis.named:
-            names = _parameters(eager.results)
-        if true is not None and gradients_as_exact(names, own.results, eager.results, true):
+        if true is not None and gradients_as_exact(asked, own.results, eager.results, true):
             rounded = len(ends)
     blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
     parted = None
