@@ -187,7 +187,8 @@ def check_compilation(
     if not apart and _are_gradients_alone(diagnosis, divergent, ends, is_wide):
         asked = _parameters(eager.results) if diagnosis.named else map(_parameter, ends)
         true = exact or _in_float64(make)
-        if true is not None and gradients_as_exact(asked, own.results, eager.results, true):
+        results = own.results, eager.results
+        if true is not None and gradients_as_exact(asked, *results, true, own.modules):
             rounded = len(ends)
     blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
     parted = None
