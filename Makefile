@@ -311,7 +311,7 @@ trend-healthy: venv  ## false alarms of twelve kinds of sound training, 20,400 s
 compile-faults: venv  ## over forty faults seeded into compilers: the first wrong module and call are named
 	$(BIN)/python -W ignore -m evaluation.compile_faults
 
-compile-models: venv  ## twelve models of transformers, timm, diffusers under inductor, recorded; installs them; goes on where it was ended
+compile-models: venv  ## twenty-four models of transformers, timm, diffusers and torch alone under inductor, recorded; installs them; goes on where it was ended
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) timm diffusers
 	$(BIN)/python -W ignore -m benchmarks.compiled docs/internals/graph-mode-measured.md
 

@@ -1,1 +1,1 @@
-"""Models of transformers, timm and diffusers, compiled by inductor as one graph and recorded."""
+"""Small models of three libraries and of torch alone, compiled by inductor and recorded."""

@@ -100,6 +100,8 @@ def told(outcome: Outcome | None) -> str:
         return f"not checked: {outcome.failed}"
     changed = f"{outcome.changed} of {outcome.results} changed" if outcome.changed else "bit-equal"
     silent = f"{outcome.named} NAMED" if outcome.named else "silent"
+    if outcome.way:
+        silent = "another way"
     return f"{changed}, {outcome.found} of {outcome.outputs} found, {silent}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from benchmarks.compiled.architectures import Architecture
-from msprobe.compile_check import check_compilation
+from msprobe.compile_check import Answer, check_compilation
 from msprobe.errors import CheckError
 
 LEVEL = "mix"
@@ -22,7 +22,9 @@ LEVEL = "mix"
 class Outcome:
     """`changed` results are not bit-equal with and without a recording, of `results`. `found` of
     `outputs` tensors that modules put out have numbers in the compiled dump. `named` is the first
-    finding, empty where eager and compiled agree; `failed` says why there is nothing else.
+    of which something is said, empty where eager and compiled agree; `way` the first call that one
+    of them alone makes, where both come to the same results. `failed` says why there is nothing
+    else.
     """
 
     changed: int = 0
@@ -30,6 +32,7 @@ class Outcome:
     found: int = 0
     outputs: int = 0
     named: str = ""
+    way: str = ""
     failed: str = ""
 
     @property
@@ -50,10 +53,24 @@ def check(architecture: Architecture, dtype: torch.dtype) -> Outcome:
         except (CheckError, RuntimeError, ValueError, TypeError) as error:
             return Outcome(failed=f"{type(error).__name__}: {str(error).splitlines()[0][:200]}")
         compiled, eager = (_outputs(folder / side) for side in ("compiled", "eager"))
-        found = sum(1 for place in eager if compiled.get(place, {}).get("Norm") is not None)
-        findings = answer.diagnosis.findings
-        named = findings[0].node if findings else next((v.name for v in answer.vanished), "")
-        return Outcome(len(answer.changed), answer.results, found, len(eager), named)
+        found = sum(1 for place in eager if compiled.get(place, {}).get("Max") is not None)
+        ways = [*(each.node for each in answer.diagnosis.named), *answer.other_calls]
+        way = ways[0] if answer.goes_another_way else ""
+        named = "" if way else accused(answer)
+        return Outcome(len(answer.changed), answer.results, found, len(eager), named, way)
+
+
+def accused(answer: Answer) -> str:
+    """The first that anything is said of: a call, else a result; empty where the two agree."""
+    if answer.rounded and answer.agrees:
+        return ""
+    names = (
+        *(finding.node for finding in answer.diagnosis.findings),
+        *(result.name for result in answer.vanished),
+        *(result.name for result in answer.apart),
+        *answer.untold,
+    )
+    return next(iter(names), "" if answer.agrees else answer.claim.code)
 
 
 def _outputs(dump: Path) -> dict[str, dict[str, Any]]:

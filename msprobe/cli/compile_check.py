@@ -76,11 +76,14 @@ def run(options: argparse.Namespace) -> Exit:
 def _said(answer: Answer) -> list[str]:
     from builder.claim import told
 
-    found = answer.diagnosis.named
+    found = [] if answer.rounded else answer.diagnosis.named
     lines = [f"result: {answer.database}"]
     if found:
         first = found[0]
-        lines.append(f"compiled and eager differ, first at {first.node}")
+        come = "come to the same results, and differ on the way there"
+        lines.append(
+            f"compiled and eager {come if answer.agrees else 'differ'}, first at {first.node}"
+        )
         if first.inside is not None:
             lines.append(f"   inside {first.inside}")
         lines += [f"   {reason}" for reason in first.reasons]

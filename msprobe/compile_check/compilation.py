@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 import torch._functorch.config
 import torch._inductor.config
@@ -16,18 +18,23 @@ from torch._dynamo.exc import TorchDynamoException
 from torch.utils._pytree import tree_leaves, tree_map
 
 from builder import Diagnosis, build, diagnose
-from builder.claim import Claim, Counted, claim
+from builder.claim import CLOSE, Claim, Counted, Evidence, claim
 from builder.compare.score import THRESHOLD
+from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
+from builder.reasons import AttributeDiffers, Reason, decode
+from builder.results.report import Suspect
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
 from msprobe.compile_check.options import Compilation, Run
 from msprobe.compile_check.results import (
+    GRADIENT,
     HALF,
     Apart,
     Results,
     distance,
+    gradients_as_exact,
     results_apart,
     results_of,
     rounding,
@@ -56,6 +63,10 @@ class Answer:
     outermost outputs and gradients that diverge by the records, whatever findings there are, and
     `untold` are calls that pick other elements, of which nothing tells whether that is a tie.
     `blamed` is the part of the compiler that a difference comes from, where it was looked for.
+    `same_results` says that no result is apart at all, whatever the records have explained, and
+    `rounded` counts the gradients of parameters that are all that diverges by the records, and no
+    further from those in float64 than eager's. `other_calls` are those that diverge, if each stands
+    beside one of eager's with values of other shapes.
     """
 
     diagnosis: Diagnosis
@@ -69,19 +80,50 @@ class Answer:
     ends: int = 0
     untold: tuple[str, ...] = ()
     blamed: Blamed | None = None
+    same_results: bool = False
+    rounded: int = 0
+    other_calls: tuple[str, ...] = ()
+
+    @property
+    def goes_another_way(self) -> bool:
+        """Whether the two make other calls alone, and every result is the same.
+
+        Libraries ask whether they are compiled, and call otherwise then. What is called, and the
+        shapes of that, are what dynamo has traced, whatever a compiler makes of it.
+        """
+        named = self.diagnosis.named
+        in_doubt = self.vanished or self.untold or not self.same_results
+        return bool(named or self.other_calls) and not in_doubt and all(map(self._is_a_way, named))
+
+    def _is_a_way(self, finding: Suspect) -> bool:
+        """Whether a finding tells of other calls alone, which come to the same."""
+        if finding.node in self.other_calls:
+            return True
+        certainty = finding.certainty
+        return finding.heals and certainty is not None and certainty.basis == "called"
 
     @property
     def claim(self) -> Claim:
         """What may be said: of all that was recorded, and of the results where nothing was."""
         apart = Counted("apart", len(self.apart), self.apart[0].name if self.apart else "")
         vanished = Counted("vanished", len(self.vanished))
-        evidence = self.diagnosis.claim.evidence.with_differences(apart, vanished)
-        return claim(evidence, len(self.diagnosis.named))
+        evidence = self.diagnosis.claim.evidence
+        if self.rounded:
+            evidence = _with_close_ends(evidence, self.rounded)
+        evidence = evidence.with_differences(apart, vanished)
+        found = 0 if self.rounded else len(self.diagnosis.named) or int(self.goes_another_way)
+        return claim(evidence, found, heals=self.goes_another_way)
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing differs by more than compilers round, of what could be compared."""
-        return self.claim.code in ("equal", "rounding", "close") and not self.ends
+        """Whether nothing differs by more than compilers round, of what could be compared.
+
+        Ends are told by the records, of calls that may be of one run alone: where the two go
+        another way, all results themselves were compared.
+        """
+        return self.goes_another_way or (
+            self.claim.code in ("equal", "rounding", "close") and not self.ends
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +179,24 @@ def check_compilation(
     vanished = list(_vanished(changed, plain, recorded, eager))
     exact = _exact(make, eager.results)
     apart = results_apart(own.results, recorded.results, eager.results, own.modules, exact)
+    diagnosis = diagnose(built.path)
+    ends = [e for o in built.outcomes for e in o.ends.worst if e.score > THRESHOLD]
+    divergent = _divergent(built.path)
+    is_wide = not any(result.dtype in HALF for result in eager.results.values())
+    rounded = 0
+    if not apart and _are_gradients_alone(diagnosis, divergent, ends, is_wide):
+        asked = _parameters(eager.results) if diagnosis.named else map(_parameter, ends)
+        true = exact or _in_float64(make)
+        results = own.results, eager.results
+        if true is not None and gradients_as_exact(asked, *results, true, own.modules):
+            rounded = len(ends)
     blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
     parted = None
     if vanished:
         check = _Bisection(make, folder / "bisected", options, level)
         parted = check.between(vanished[0].name, eager)
     return Answer(
-        diagnose(built.path),
+        diagnosis,
         built.path,
         len(plain.results),
         changed,
@@ -151,10 +204,73 @@ def check_compilation(
         {name: (plain.counts.get(name, 0), recorded.counts.get(name, 0)) for name in names},
         parted,
         tuple(each for each in apart if not each.is_judged),
-        sum(end.score > THRESHOLD for o in built.outcomes for end in o.ends.worst),
+        0 if rounded else len(ends),
         tuple(name for outcome in built.outcomes for name in outcome.untold),
         blamed,
+        same_results=not apart,
+        rounded=rounded,
+        other_calls=_of_other_shapes(divergent),
     )
+
+
+def _divergent(database: Path) -> dict[str, list[Reason]]:
+    """What diverges, by name, and why."""
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute(_DIVERGENT, (THRESHOLD,)).fetchall()
+    return {name: decode(reasons) for name, reasons in found}
+
+
+def _of_other_shapes(divergent: Mapping[str, Sequence[Reason]]) -> tuple[str, ...]:
+    """The calls that diverge, if all of them have values of other shapes than eager's: they are
+    beside one another by their numbers alone.
+    """
+    for reasons in divergent.values():
+        if not any(isinstance(r, AttributeDiffers) and r.attribute == "shape" for r in reasons):
+            return ()
+    return tuple(divergent)
+
+
+_DIVERGENT = """
+    SELECT node.name, node.reasons FROM node JOIN graph ON graph.id = node.graph
+    WHERE graph.side = 'problem' AND node.score > ? ORDER BY node.exec_order
+"""
+
+
+def _are_gradients_alone(
+    diagnosis: Diagnosis, divergent: Iterable[str], ends: Sequence[EndResult], is_wide: bool
+) -> bool:
+    """Whether gradients of parameters are all that diverges, and no finding says where from.
+
+    In a wide format a finding may name a call of the backward pass: no fault that shows is as small
+    as three of its roundings in every gradient. In a half format one is.
+    """
+    found = diagnosis.claim.evidence.differences
+    others = [each.code for each in found if each.code not in ("ends", "divergent", *CLOSE)]
+    if others or not 0 < len(ends) < MOST:
+        return False
+    if not all(is_wide and finding.direction == "backward" for finding in diagnosis.named):
+        return False
+    return all(end.role == "gradient" for end in ends) and {e.name for e in ends}.issuperset(
+        divergent
+    )
+
+
+def _parameters(results: Results) -> list[str]:
+    """The names of all that have a gradient."""
+    return [name.removeprefix(GRADIENT) for name in results if name.startswith(GRADIENT)]
+
+
+def _parameter(end: EndResult) -> str:
+    """The name of a parameter whose gradient an end is: that of its module, and its own."""
+    return ".".join([*end.name.split(".")[1:-3], end.value.partition(".")[2]])
+
+
+def _with_close_ends(evidence: Evidence, count: int) -> Evidence:
+    """The evidence, of which ends that diverge are no difference but rounding."""
+    first = next(each.name for each in evidence.differences if each.code == "ends")
+    kept = (each for each in evidence.differences if each.code not in ("ends", "divergent"))
+    close = Counted("ends_close", count, first)
+    return msgspec.structs.replace(evidence, differences=(*kept, close))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +448,10 @@ def _exact(make: MakeCase, eager: Results) -> Results | None:
     """
     if not any(result.dtype in HALF for result in eager.values()):
         return None
+    return _in_float64(make)
+
+
+def _in_float64(make: MakeCase) -> Results | None:
     try:
         exact = _run_eager(lambda: _widened(make())).results
     except Exception:  # a model that float64 does not suit

@@ -18,7 +18,7 @@ from builder.compare.score import LARGEST, THRESHOLD
 from msprobe.compile_check.case import Case
 
 Results = Mapping[str, torch.Tensor]
-_GRADIENT = "gradient of "
+GRADIENT = "gradient of "
 _BUFFER, _ARGUMENT = "buffer ", "argument "
 # A distance of a recorded run that is no less than this part of the other's is one and the same.
 _SAME_SIZE = 0.25
@@ -67,7 +67,7 @@ def results_of(
         yield "loss", loss.detach()
     for name, leaf in (*case.model.named_parameters(), *_arguments(case)):
         if leaf.is_leaf and leaf.grad is not None:
-            yield f"{_GRADIENT}{name}", leaf.grad
+            yield f"{GRADIENT}{name}", leaf.grad
     yield from _written(case, before)
 
 
@@ -113,7 +113,7 @@ def results_apart(
     eager's own distance from the `exact` results, those in float64, says what rounding comes to.
     """
     coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
-    largest = {kind: _largest(eager, kind) for kind in (_GRADIENT, _BUFFER)}
+    largest = {kind: _largest(eager, kind) for kind in (GRADIENT, _BUFFER)}
     found = []
     for name in {**alone, **eager}:
         if name not in alone or name not in eager:
@@ -121,7 +121,7 @@ def results_apart(
             continue
         wanted, allowed = eager[name], rounding(eager[name], modules, coarse)
         of_kind = next((largest[kind] for kind in largest if name.startswith(kind)), 0.0)
-        scale = max(_norm(wanted), of_kind if name.startswith(_GRADIENT) else 0.0)
+        scale = max(_norm(wanted), of_kind if name.startswith(GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
         inexact = exact is not None and _is_inexact(
             name, alone, eager, exact, max(_norm(wanted), of_kind), coarse
@@ -156,20 +156,52 @@ def _is_inexact(
     name: str, alone: Results, eager: Results, exact: Results, scale: float, coarse: float
 ) -> bool:
     """Whether a compiled result is much further from the exact one than eager's, of a model that
-    goes through a half format.
+    goes through a half format; of few elements nothing is said.
+    """
+    wanted, true = eager[name], exact.get(name)
+    if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
+        return False
+    if {alone[name].shape, wanted.shape, true.shape} != {true.shape}:
+        return False
+    own = _apart(wanted.to(true.dtype), true)
+    return isfinite(own) and not _is_as_exact(alone[name], wanted, true, scale, coarse)
+
+
+def _is_as_exact(
+    ours: torch.Tensor, wanted: torch.Tensor, true: torch.Tensor, scale: float, coarse: float
+) -> bool:
+    """Whether a compiled result is hardly further from the exact one than eager's is.
 
     One last bit of it is never much; nor is one of the largest gradient where the exact one is less
     than that, and so zero but for rounding.
     """
-    ours, wanted, true = alone[name], eager[name], exact.get(name)
-    if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
-        return False
-    if {ours.shape, wanted.shape, true.shape} != {true.shape}:
-        return False
     eps, norm = max(torch.finfo(wanted.dtype).eps, coarse), _norm(true)
     least = eps * (scale if norm < eps * scale else norm)
     own, theirs = (_apart(each.to(true.dtype), true) for each in (wanted, ours))
-    return isfinite(own) and theirs > _TIMES * max(own, least)
+    return theirs <= _TIMES * max(own, least)
+
+
+def gradients_as_exact(
+    names: Iterable[str], alone: Results, eager: Results, exact: Results, modules: int
+) -> bool:
+    """Whether compiled gradients of parameters are hardly further from the exact ones than eager's
+    are, each for itself, however small beside others.
+
+    In a wide format one that is zero but for the rounding of the exact ones may be off by a last
+    bit of the largest: nothing but rounding is left of it in any format.
+    """
+    coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
+    largest = _largest(eager, GRADIENT)
+    for name in (f"{GRADIENT}{each}" for each in names):
+        if any(name not in results for results in (alone, eager, exact)):
+            return False
+        ours, wanted, true = alone[name], eager[name], exact[name]
+        if not wanted.is_floating_point() or {ours.shape, wanted.shape} != {true.shape}:
+            return False
+        is_zero = not coarse and _norm(true) <= rounding(true, modules) * largest
+        if not _is_as_exact(ours, wanted, true, largest if is_zero else 0.0, coarse):
+            return False
+    return True
 
 
 def _divergence(allowed: float) -> float:

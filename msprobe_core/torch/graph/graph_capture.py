@@ -19,6 +19,7 @@ from msprobe_core.report import say
 from msprobe_core.torch.fast_paths import FastPaths
 from msprobe_core.torch.function_modes import insert, modes_of_thread, take_off
 from msprobe_core.torch.graph.api_names import shown_functions
+from msprobe_core.torch.graph.attribute_writes import write_into_present_notes
 from msprobe_core.torch.graph.captured_programs import CapturedPrograms
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
@@ -205,11 +206,14 @@ class GraphCapture:
                 self._hook_module(module, name, where, by_forward=module in asking)
 
     def _answer_dynamo(self) -> None:
-        """Answer in dynamo's place which hooks make graphs, and which functions a mode is shown."""
+        """Answer in dynamo's place which hooks make graphs, which functions a mode is shown, and
+        what a program has written to attributes.
+        """
         utils, variables = torch._dynamo.utils, torch._dynamo.variables.torch
         known = variables.get_overridable_functions() | shown_functions()
         self._questions.put(utils, utils.nnmodule_has_hooks.__name__, has_hooks_of_others)
         self._questions.put(variables, "get_overridable_functions", lambda: known)
+        write_into_present_notes(self._questions)
 
     def _watched(self, root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
         """The modules to hook, by path: for calls alone the one that operators run inside."""

@@ -87,6 +87,9 @@ def _is_computed_once(node: Node) -> bool:
         return False
     if not isinstance(target, torch._ops.OpOverload) or not _is_tensor(node):
         return True
+    summed = _summed_by_product(node)
+    if summed is not None:
+        return summed >= config.unroll_reductions_threshold
     if target.namespace not in ("aten", "prims") or target.overloadpacket in _PRODUCTS:
         return True
     if target in lowering.fallbacks or target._schema.is_mutable:
@@ -100,6 +103,19 @@ def _is_computed_once(node: Node) -> bool:
 
 def _is_tensor(node: Node) -> bool:
     return isinstance(node.meta.get("val"), torch.Tensor)
+
+
+def _summed_by_product(node: Node) -> int | None:
+    """How many products a batched one with a single row or column sums: inductor makes a sum of
+    it, and of a short one a part of its reader. None for all others.
+    """
+    if node.target is not _aten.bmm.default:
+        return None
+    shapes = [each.meta["val"].shape for each in node.all_input_nodes if _is_tensor(each)]
+    one, other = shapes[0], shapes[-1]  # a product with itself has one input
+    if one[1] != 1 and other[2] != 1:
+        return None
+    return one[2] if type(one[2]) is int else None
 
 
 def _reduced(node: Node) -> float:

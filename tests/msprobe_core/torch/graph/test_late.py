@@ -159,6 +159,30 @@ def test_chance_and_products_are_computed_once(log: GraphLog) -> None:
     assert float(row.numbers.text.rpartition(" ")[2]) == pytest.approx(exact)
 
 
+@pytest.mark.parametrize(("summed", "times"), [(4, 2), (16, 1)])
+def test_a_short_product_by_a_column_gets_no_further_reader(
+    summed: int, times: int, log: GraphLog
+) -> None:
+    """Inductor writes it out within its reader, in bfloat16 without rounding it."""
+
+    def product(x: Tensor, first: Tensor) -> Tensor:
+        ops = torch.ops.msprobe
+        ops.late_begin(first, 3)
+        made = torch.bmm(x, x[:, :1].transpose(1, 2))
+        ops.late_value(made, first, "output/0", True)
+        ops.late_end(first)
+        return made * 2
+
+    define_operators()
+    graph = make_fx(product)(torch.ones(2, 3, summed), torch.tensor(OWNERS[0]))
+    take_marks(graph.graph)
+    place_records(graph.graph)
+    products = [node for node in graph.graph.nodes if node.target is aten.bmm.default]
+    assert len(products) == times
+    if times == 2:
+        assert len(products[0].users) == 1
+
+
 def test_the_order_in_which_rows_come_does_not_matter_and_each_run_has_its_own(
     log: GraphLog,
 ) -> None:

@@ -45,6 +45,24 @@ class Prompted(nn.Module):
         return result
 
 
+class Box:
+    value: Tensor
+
+
+class Boxed(nn.Module):
+    """Keeps a value in an object, and puts another in its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        box = Box()
+        box.value = self.first(x).sin()
+        box.value = self.last(box.value)
+        return box.value
+
+
 def stepped(model: nn.Module, backend: str, debugger: PrecisionDebugger | None) -> list[Tensor]:
     run = model if backend == "none" else torch.compile(model, backend=backend)
     found = []
@@ -60,6 +78,25 @@ def stepped(model: nn.Module, backend: str, debugger: PrecisionDebugger | None) 
         found += [out.detach().clone()]
         found += [p.grad.clone() for p in model.parameters() if p.grad is not None]
     return found
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_what_a_program_writes_to_attributes_behind_a_record_is_not_lost(
+    level: str, backend: str, graph_debugger: MakeDebugger
+) -> None:
+    """Torch 2.13 loses it behind any hook of a gradient."""
+    torch.manual_seed(0)
+    model = Boxed()
+    alone = stepped(model, backend, None)
+    torch._dynamo.reset()
+    target = graph_debugger(level)
+    recorded = stepped(model, backend, target)
+    target.close()
+    assert len(alone) == len(recorded)
+    assert all(a.equal(b) for a, b in zip(alone, recorded, strict=True))
+    attributes = torch._dynamo.variables.dicts.SideEffectsProxyDict
+    assert "side_effects" not in vars(attributes)  # as it was
 
 
 @pytest.mark.parametrize("level", ["L0", "mix"])
