@@ -117,11 +117,16 @@ def basis_of(
         return "scores"
     if across:
         return "edges"
-    if isinstance(first, _CALLED):
+    if tells_of_calls(reasons):
         return "called"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
     is_whole = by_elements if evidence is None else evidence.of in ("elements", None)
     return "measured" if is_whole else "estimated"
+
+
+def tells_of_calls(reasons: Sequence[Reason]) -> bool:
+    """Whether what a finding tells first is which calls there are, or how they are made."""
+    return bool(reasons) and isinstance(reasons[0], _CALLED)
 
 
 def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Certainty:

@@ -22,8 +22,8 @@ from builder.claim import CLOSE, Claim, Counted, Evidence, claim
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
-from builder.reasons import AttributeDiffers, Reason, decode
-from builder.results.report import Suspect
+from builder.finding_certainty import tells_of_calls
+from builder.reasons import AttributeDiffers, Heals, Reason, decode
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
@@ -66,7 +66,8 @@ class Answer:
     `same_results` says that no result is apart at all, whatever the records have explained, and
     `rounded` counts the gradients of parameters that are all that diverges by the records, and no
     further from those in float64 than eager's. `other_calls` are those that diverge, if each stands
-    beside one of eager's with values of other shapes.
+    beside one of eager's with values of other shapes, `healing` those of findings that heal, of
+    which both dumps say how they are called.
     """
 
     diagnosis: Diagnosis
@@ -83,6 +84,7 @@ class Answer:
     same_results: bool = False
     rounded: int = 0
     other_calls: tuple[str, ...] = ()
+    healing: tuple[str, ...] = ()
 
     @property
     def goes_another_way(self) -> bool:
@@ -93,14 +95,8 @@ class Answer:
         """
         named = self.diagnosis.named
         in_doubt = self.vanished or self.untold or not self.same_results
-        return bool(named or self.other_calls) and not in_doubt and all(map(self._is_a_way, named))
-
-    def _is_a_way(self, finding: Suspect) -> bool:
-        """Whether a finding tells of other calls alone, which come to the same."""
-        if finding.node in self.other_calls:
-            return True
-        certainty = finding.certainty
-        return finding.heals and certainty is not None and certainty.basis == "called"
+        ways = (finding.node in (*self.other_calls, *self.healing) for finding in named)
+        return bool(named or self.other_calls) and not in_doubt and all(ways)
 
     @property
     def claim(self) -> Claim:
@@ -210,6 +206,7 @@ def check_compilation(
         same_results=not apart,
         rounded=rounded,
         other_calls=_of_other_shapes(divergent),
+        healing=_called_otherwise(built.path),
     )
 
 
@@ -230,6 +227,19 @@ def _of_other_shapes(divergent: Mapping[str, Sequence[Reason]]) -> tuple[str, ..
     return tuple(divergent)
 
 
+def _called_otherwise(database: Path) -> tuple[str, ...]:
+    """The nodes of findings that heal, of which both dumps say how they are called."""
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute(_FOUND).fetchall()
+    listed = [(name, decode(reasons)) for name, reasons in found]
+    return tuple(name for name, said in listed if tells_of_calls(said) and _heals(said))
+
+
+def _heals(reasons: Sequence[Reason]) -> bool:
+    return any(isinstance(reason, Heals) for reason in reasons)
+
+
+_FOUND = "SELECT node.name, finding.reasons FROM finding JOIN node ON node.id = finding.node"
 _DIVERGENT = """
     SELECT node.name, node.reasons FROM node JOIN graph ON graph.id = node.graph
     WHERE graph.side = 'problem' AND node.score > ? ORDER BY node.exec_order

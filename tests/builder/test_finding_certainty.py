@@ -21,6 +21,7 @@ from builder.reasons import (
     Drift,
     Explained,
     ExtraCalls,
+    Heals,
     Introduced,
     Reason,
     Rewritten,
@@ -82,6 +83,11 @@ def test_the_word_follows_from_the_evidence(
     first: Reason, basis: Basis, behind: bool, word: CertaintyWord
 ) -> None:
     assert certainty_of([first], basis, behind=behind) == Certainty(word, basis, behind)
+
+
+def test_what_heals_is_as_sure_wherever_it_stands() -> None:
+    said = [certainty_of([ARGUMENT, Heals()], "called", behind=behind) for behind in (False, True)]
+    assert said == [Certainty("certain", "healed", behind=False)] * 2
 
 
 def test_no_evidence_makes_a_finding_behind_another_surer() -> None:
