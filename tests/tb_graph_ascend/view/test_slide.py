@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builder.claim_words import Language
+from builder.dump.stack_frames import telling_frame
 from builder.reasons import AttributeDiffers, MeasureTaken, NormErrorGrows
 from tb_graph_ascend.view.slide import _begins, _called, _sentences, worded
 from tb_graph_ascend.view.slide_words import WORDS
@@ -66,7 +67,7 @@ def test_what_the_script_does_is_named_by_its_line(
 ) -> None:
     stack = [f"File /job/train.py, line 14, in {function}, \n loss = loss * 2"]
     words = WORDS[language].begins, WORDS[language].begins_in_optimizer
-    assert _begins(None, stack if function else None, words, language) == told
+    assert _begins(None, telling_frame(stack if function else []), words, language) == told
 
 
 def test_a_module_with_a_bare_number_is_called_by_more_of_its_path() -> None:
