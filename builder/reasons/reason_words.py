@@ -110,8 +110,8 @@ SENTENCES: Mapping[str, Words] = {
         "{value} 相差约{apart:apart}{before}",
     ),
     "explained_factor": Words(
-        "{value} is {factor:short} times the benchmark's{before}",
-        "{value} 是标杆的 {factor:short} 倍{before}",
+        "{value} is {factor:factor} times the benchmark's{before}",
+        "{value} 是标杆的 {factor:factor} 倍{before}",
     ),
     "explained_infinities": Words(
         "{value} has infinities in other places: as marks they are off by at least "

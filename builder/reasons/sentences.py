@@ -63,6 +63,11 @@ def apart(error: float, language: Language = "en") -> str:
     return f" {size}{'' if word else ' '}倍" if chinese else f"{size} times the benchmark"
 
 
+def factor(times: float) -> str:
+    """A factor with three digits, from a thousand on as a whole number: loss scales are such."""
+    return f"{times:.0f}" if 1000 <= abs(times) < 1e15 else f"{times:.3g}"
+
+
 class _Numbers(Formatter):
     """Fills sentences in; shows numbers as the sentence asks for."""
 
@@ -76,6 +81,7 @@ class _Numbers(Formatter):
             return str(value)
         shown = {
             "short": f"{value:.3g}",
+            "factor": factor(value),
             "score": f"{value:.2f}",
             "percent": percent(value),
             "apart": apart(value, self._language),

@@ -25,7 +25,7 @@ from builder.reasons import (
 from builder.reasons.phrase_words import PHRASES
 from builder.reasons.rank_words import RANK_SENTENCES
 from builder.reasons.reason_words import SENTENCES
-from builder.reasons.sentences import apart, percent
+from builder.reasons.sentences import apart, factor, percent
 
 REASONS: tuple[type[Fact], ...] = (*get_args(Reason), *get_args(RankReason))
 ALL_SENTENCES = {**SENTENCES, **RANK_SENTENCES}
@@ -126,3 +126,9 @@ def test_chinese_has_no_english_words_of_the_builder_left() -> None:
 
 def test_a_measure_that_json_has_as_null_is_said() -> None:
     assert "norm NaN or Inf, more" in sentence(NormErrorGrows("output.0", None))
+
+
+def test_a_factor_is_as_short_as_it_is_and_that_of_a_loss_scale_whole() -> None:
+    factors = (256.0, 1.1, 2.8284, 65536.0, -1.0, 0.0, 1 / 256)
+    told = ["256", "1.1", "2.83", "65536", "-1", "0", "0.00391"]
+    assert [factor(times) for times in factors] == told

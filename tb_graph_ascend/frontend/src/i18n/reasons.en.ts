@@ -23,7 +23,7 @@ export const reasonsEn: Record<string, string> = {
   leaves_values: "what {{call}} in it reads, the benchmark has as well; its {{value}}, and all that is made of that, the benchmark has nowhere",
   explained: "{{value}} is off by {{apart, apart}}{{before}}",
   explained_sketch: "{{value}} is off by about {{apart, apart}}{{before}}",
-  explained_factor: "{{value}} is {{factor, short}} times the benchmark's{{before}}",
+  explained_factor: "{{value}} is {{factor, factor}} times the benchmark's{{before}}",
   explained_infinities: "{{value}} has infinities in other places: as marks they are off by at least {{apart, apart}}{{before}}",
   explained_norm: "the norm of {{value}} is off by {{apart, apart}}{{before}}",
   explained_mean: "the mean of {{value}} is off by {{apart, apart}} of the root mean square{{before}}",

@@ -23,7 +23,7 @@ export const reasonsZh: Record<string, string> = {
   leaves_values: "其中 {{call}} 的输入在标杆中也有；其 {{value}} 及由它得出的一切在标杆中均不存在",
   explained: "{{value}} 相差{{apart, apart}}{{before}}",
   explained_sketch: "{{value}} 相差约{{apart, apart}}{{before}}",
-  explained_factor: "{{value}} 是标杆的 {{factor, short}} 倍{{before}}",
+  explained_factor: "{{value}} 是标杆的 {{factor, factor}} 倍{{before}}",
   explained_infinities: "{{value}} 中无穷大的位置不同：以标记计至少相差{{apart, apart}}{{before}}",
   explained_norm: "{{value}} 的范数相差{{apart, apart}}{{before}}",
   explained_mean: "{{value}} 的均值之差与均方根相比为{{apart, apart}}{{before}}",

@@ -32,6 +32,7 @@ export async function changeLanguage(instance: i18n, language: Language): Promis
 function addFormats(instance: i18n): void {
   const { formatter } = instance.services;
   formatter?.add("short", (value: unknown) => number(value, (it) => it.toPrecision(3)));
+  formatter?.add("factor", (value: unknown) => number(value, factor));
   formatter?.add("score", (value: unknown) => number(value, (it) => it.toFixed(2)));
   formatter?.add("percent", (value: unknown, language) => number(value, (it) => spaced(percent(it), language)));
   formatter?.add("apart", (value: unknown, language) => number(value, (it) => apart(it, language)));
@@ -44,6 +45,12 @@ export function percent(share: number): string {
   if (size === 0 || (size >= 0.1 && size < 1000)) return `${hundredths.toFixed(1)} %`;
   if (size < 0.1) return `${String(Number(hundredths.toPrecision(2)))} %`;
   return size < 1e6 ? `${hundredths.toFixed(0)} %` : `${hundredths.toExponential(1)} %`;
+}
+
+/** A factor with three digits, from a thousand on as a whole number: loss scales are such. */
+export function factor(times: number): string {
+  const size = Math.abs(times);
+  return size >= 1000 && size < 1e15 ? times.toFixed(0) : String(Number(times.toPrecision(3)));
 }
 
 /** From ten times on nobody reads percent. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Reason } from "../../src/api/types";
 import { reasonText } from "../../src/i18n/reason";
-import { apart, changeLanguage, createI18n, percent } from "../../src/i18n/setup";
+import { apart, changeLanguage, createI18n, factor, percent } from "../../src/i18n/setup";
 
 it.each([
   [0.5, "50.0 %", " 50.0%"],
@@ -58,4 +58,8 @@ describe("arguments of two runs", () => {
   ])("%s and %s are told apart", (problem, benchmark, said) => {
     expect(told(problem, benchmark)).toContain(said);
   });
+});
+
+it("tells a factor as short as it is, and that of a loss scale whole", () => {
+  expect([256, 1.1, 2.8284, 65536, -1, 0, 1 / 256].map(factor)).toEqual(["256", "1.1", "2.83", "65536", "-1", "0", "0.00391"]);
 });
