@@ -177,12 +177,15 @@ class ModuleEdges:
         read = self.facts.divergent(node).inputs
         if node.direction == "backward" or not read:
             return False
-        values = self.facts.paired.problem_values(read)
-        fed = {*self.flow.value[self.flow.consumer == node.exec_order].tolist()}
         distance = self.facts.comparison.distances.distance
-        return not fed.intersection(values) and all(
+        return self._fed.isdisjoint(self.facts.paired.problem_values(read)) and all(
             float(distance[row]) <= REDUCTION * self._rounding_of_gradients for row in read
         )
+
+    @cached_property
+    def _fed(self) -> frozenset[int]:
+        """The problem's values that some recorded call has put out, where they are read."""
+        return frozenset(self.flow.value.tolist())
 
     @cached_property
     def _rounding_of_gradients(self) -> float:
