@@ -26,7 +26,7 @@ _ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
 _FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch", "infinities")
 _ALIKE = 1e-5
 _PARALLEL = 0.05  # a tolerance above which rounding could make a factor
-_FACTOR = 0.05  # of what is nearer to one the share by which it is off says more
+_NEAR_ONE = 0.05
 _ONE_LINE = 1e-6  # elements are then within 0.0015 of the whole of one line through zero
 _STORED = 1e-5  # projections are stored as float32, and are sums of many terms
 
@@ -66,35 +66,41 @@ def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
 def common_factor(comparison: Comparison, row: int) -> float | None:
     """By what all elements of the problem's value are multiplied; None where no one number tells.
 
-    Of parallel tensors the projections are parallel; those of others come that near, as shares of
-    the whole, by the tolerance to the power of seven. Of tensors that were dumped whole the cosine
-    tells it.
+    Nor does one where it is so near to one that the share by which the value is off says more.
     """
     whole = comparison.elements.tensors.get(row)
     if whole is not None:
-        own, other = (float(side.table[3][row]) for side in comparison.statistics)
-        if other <= 0 or not math.isfinite(own) or 1.0 - abs(whole.cosine) > _ONE_LINE:
-            return None
-        return _told(math.copysign(own / other, whole.cosine))
+        factor = _of_one_line(comparison, row, whole.cosine)
+    else:
+        factor = _of_parallel_sketches(comparison, row)
+    return None if factor is None or abs(factor - 1.0) <= _NEAR_ONE else factor
+
+
+def _of_one_line(comparison: Comparison, row: int, cosine: float) -> float | None:
+    """The factor between tensors that were dumped whole, whose cosine tells that there is one."""
+    ours, theirs = (float(side.table[3][row]) for side in comparison.statistics)
+    if theirs <= 0 or not math.isfinite(ours) or 1.0 - abs(cosine) > _ONE_LINE:
+        return None
+    return math.copysign(ours / theirs, cosine)
+
+
+def _of_parallel_sketches(comparison: Comparison, row: int) -> float | None:
+    """The factor between two sketches.
+
+    Of parallel tensors the projections are parallel; those of others come that near, as shares of
+    the whole, by the tolerance to the power of seven.
+    """
+    places = comparison.pairs.problem, comparison.pairs.benchmark
     (ours,), (theirs,) = (
-        side.take_sketches(places[row : row + 1])
-        for side, places in zip(
-            comparison.columns,
-            (comparison.pairs.problem, comparison.pairs.benchmark),
-            strict=True,
-        )
+        side.take_sketches(of_side[row : row + 1])
+        for side, of_side in zip(comparison.columns, places, strict=True)
     )
     length, tolerance = float(theirs @ theirs), float(comparison.scores.limit[row])
     if not (np.isfinite(ours).all() and length > 0 and tolerance < _PARALLEL):
         return None
     factor = float(ours @ theirs) / length
     rest = float(np.linalg.norm(ours - factor * theirs))
-    near = max(tolerance, _STORED) * float(np.linalg.norm(ours))
-    return _told(factor) if rest <= near else None
-
-
-def _told(factor: float) -> float | None:
-    return factor if abs(factor - 1.0) > _FACTOR else None
+    return factor if rest <= max(tolerance, _STORED) * float(np.linalg.norm(ours)) else None
 
 
 def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
