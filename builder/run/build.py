@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -309,18 +309,21 @@ def _certainty(finding: StoredFinding, *, behind: bool) -> str:
     return msgspec.json.encode(said).decode()
 
 
-def _is_behind(finding: StoredFinding, listed: Sequence[StoredFinding]) -> bool:
-    """Whether one of those that are listed before runs before a finding, or nobody can tell.
+def _are_behind(findings: Sequence[StoredFinding]) -> Iterator[bool]:
+    """Of each whether one that is listed before it runs before it, or nobody can tell.
 
     It may have a place before all of them. Nodes of one side have ids in the order they ran in;
     with those of another side or rank they have no order.
     """
-    own = [(place.step, place.node) for place in finding.places if place.rank == finding.rank]
-    first = min([(finding.step, finding.node), *own])
-    side = finding.rank, finding.of_benchmark
-    return any(
-        (one.step, one.node) < first or (one.rank, one.of_benchmark) != side for one in listed
-    )
+    earliest: tuple[int, int] | None = None
+    sides: set[tuple[int, bool]] = set()
+    for finding in findings:
+        own = [(place.step, place.node) for place in finding.places if place.rank == finding.rank]
+        at, side = (finding.step, finding.node), (finding.rank, finding.of_benchmark)
+        runs_before = earliest is not None and earliest < min([at, *own])
+        yield runs_before or not sides <= {side}
+        earliest = at if earliest is None else min(earliest, at)
+        sides.add(side)
 
 
 def tool_version() -> str:
@@ -355,8 +358,10 @@ def _write_whole(
                 json.dumps([asdict(place) for place in finding.places]),
                 finding.perhaps,
                 finding.divergent,
-                _certainty(finding, behind=_is_behind(finding, findings[: number - 1])),
+                _certainty(finding, behind=behind),
             )
-            for number, finding in enumerate(findings, 1)
+            for number, (finding, behind) in enumerate(
+                zip(findings, _are_behind(findings), strict=True), 1
+            )
         ]
         insert_rows(connection, "finding", FINDING.columns, rows)
