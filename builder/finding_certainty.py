@@ -27,7 +27,6 @@ from builder.reasons import (
     GradientsCleared,
     GradientsKept,
     HandsOn,
-    Heals,
     HiddenByInfinity,
     InputDiffers,
     IntegersDiffer,
@@ -42,6 +41,7 @@ from builder.reasons import (
     RewrittenOn,
     RewrittenThere,
     UnrecordedDiffers,
+    do_heal,
 )
 
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
@@ -137,7 +137,7 @@ def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Ce
     as a score that grows, which may have grown by rounding. Of what heals it is said that nothing
     comes of it, which was compared, whatever stands before it.
     """
-    if any(isinstance(reason, Heals) for reason in reasons):
+    if do_heal(reasons):
         return Certainty("certain", "healed", behind=False)
     return Certainty(_word(reasons[0], basis, behind=behind), basis, behind)
 

@@ -256,14 +256,9 @@ class Changes:
             scope = scope_of(scope)
         return cut or first
 
-    def cutting(self, backward: TreeNode) -> Change | None:
-        """The first call that the other run alone makes to cut a gradient off, before a backward
-        call of one run alone.
-        """
-        is_ours = backward.exec_order < len(self._matching.problem.in_order) and (
-            self._matching.problem.in_order[backward.exec_order] is backward
-        )
-        kind: ChangeKind = "missing" if is_ours else "extra"
+    def cutting(self, backward: Change) -> Change | None:
+        """The first call by which one run alone cuts a gradient off, where the other goes back."""
+        kind: ChangeKind = "missing" if backward.kind == "extra" else "extra"
         cuts = (c for c in self._live() if c.kind == kind and c.node.call in CUTS_GRADIENTS)
         return min(cuts, key=lambda change: change.order, default=None)
 

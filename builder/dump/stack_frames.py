@@ -90,7 +90,7 @@ def line_there(
     whole = called_otherwise or (bool(ours) and _INSTALLED.search(ours[0].file) is None)
     pairs = list(zip(ours, theirs, strict=False))[: None if whole else 1]
     for mine, other in pairs:
-        if "" not in (mine.code, other.code) and mine.code != other.code:
+        if _are_other(mine.code, other.code):
             return other
     return theirs[0] if ours and theirs and called_otherwise else None
 
@@ -140,9 +140,12 @@ def _around(place: re.Match[str], parsed: Sequence[re.Match[str]]) -> list[re.Ma
 
 
 def _read_otherwise(mine: re.Match[str], other: re.Match[str]) -> bool:
-    """Whether two lines have other code; of code that was not recorded nothing is known."""
-    codes = _code(mine), _code(other)
-    return "" not in codes and codes[0] != codes[1]
+    return _are_other(_code(mine), _code(other))
+
+
+def _are_other(mine: str, other: str) -> bool:
+    """Whether the code of two lines is not the same; of none that was recorded nothing is known."""
+    return "" not in (mine, other) and mine != other
 
 
 def _code(match: re.Match[str]) -> str:

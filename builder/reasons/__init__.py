@@ -131,6 +131,7 @@ from builder.reasons.of_findings import (
     UnrecordedDiffers,
     UpdateAlone,
     UpdatesDiffer,
+    do_heal,
     replaced_by,
 )
 from builder.reasons.of_ranks import (
@@ -416,6 +417,7 @@ __all__ = (
     "WrittenByMsprobe",
     "assert_never",
     "decode",
+    "do_heal",
     "encode",
     "replaced_by",
     "same_of",

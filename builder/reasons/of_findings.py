@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, Union
 
 from msgspec import UNSET, UnsetType
@@ -163,6 +163,11 @@ class MissingInside(FindingFact, frozen=True):
 
 class Heals(FindingFact, frozen=True):
     """All that comes of it agrees in the end."""
+
+
+def do_heal(reasons: Iterable[object]) -> bool:
+    """Whether reasons say that all that comes of a finding agrees in the end."""
+    return any(isinstance(reason, Heals) for reason in reasons)
 
 
 class CallsBeside(FindingFact, frozen=True):

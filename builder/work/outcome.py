@@ -16,7 +16,6 @@ from builder.flow.weights import WeightPrints
 from builder.reasons import (
     Amplifies,
     FilesBroken,
-    Heals,
     OneProgram,
     RatedError,
     Reason,
@@ -25,6 +24,7 @@ from builder.reasons import (
     TwoImplementations,
     TwoVersions,
     UntoldChoices,
+    do_heal,
     encode,
 )
 from builder.work.stored_gradients import StoredGradients
@@ -69,7 +69,7 @@ class StoredFinding:
     @property
     def heals(self) -> bool:
         """Whether all that its step puts out agrees: another way to the same result."""
-        return any(isinstance(reason, Heals) for reason in self.reasons)
+        return do_heal(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import msgspec
 from builder import diagnose
 from builder.claim import Claim
 from builder.dump.stack_frames import source_lines
-from builder.reasons import Heals, sentence
+from builder.reasons import do_heal, sentence
 from builder.results.finding_facts import FindingFacts, certainty_facts
 from builder.results.opening import format_of
 from builder.results.reading import ReadsNodes, Results
@@ -77,7 +77,7 @@ def _of_page(
         introduced=finding.introduced,
         apart=None,
         explained=None,
-        heals=any(isinstance(reason, Heals) for reason in finding.reasons),
+        heals=do_heal(finding.reasons),
         reasons=[sentence(reason) for reason in finding.reasons],
         certainty=certainty_facts(finding.certainty),
         source=lines[0] if lines else None,

@@ -23,7 +23,7 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
 from builder.finding_certainty import tells_of_calls
-from builder.reasons import AttributeDiffers, Heals, Reason, decode
+from builder.reasons import AttributeDiffers, Reason, decode
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case
@@ -206,7 +206,7 @@ def check_compilation(
         same_results=not apart,
         rounded=rounded,
         other_calls=_of_other_shapes(divergent),
-        healing=_called_otherwise(built.path),
+        healing=tuple(f.name for f in built.findings if f.heals and tells_of_calls(f.reasons)),
     )
 
 
@@ -227,19 +227,6 @@ def _of_other_shapes(divergent: Mapping[str, Sequence[Reason]]) -> tuple[str, ..
     return tuple(divergent)
 
 
-def _called_otherwise(database: Path) -> tuple[str, ...]:
-    """The nodes of findings that heal, of which both dumps say how they are called."""
-    with closing(sqlite3.connect(database)) as connection:
-        found = connection.execute(_FOUND).fetchall()
-    listed = [(name, decode(reasons)) for name, reasons in found]
-    return tuple(name for name, said in listed if tells_of_calls(said) and _heals(said))
-
-
-def _heals(reasons: Sequence[Reason]) -> bool:
-    return any(isinstance(reason, Heals) for reason in reasons)
-
-
-_FOUND = "SELECT node.name, finding.reasons FROM finding JOIN node ON node.id = finding.node"
 _DIVERGENT = """
     SELECT node.name, node.reasons FROM node JOIN graph ON graph.id = node.graph
     WHERE graph.side = 'problem' AND node.score > ? ORDER BY node.exec_order

@@ -233,9 +233,7 @@ def returned_edges(rows: MergedRows, flow: FlowEdges, carrying: Bools) -> Edges:
     """
     everywhere = np.ones(len(rows), dtype=bool)
     forward, backward = forward_twins(rows, everywhere, carrying)
-    of_weights = np.array([_OF_WEIGHTS in name for name in _names(rows, backward)], dtype=bool)
-    gradient = np.full(len(rows), NOTHING, dtype=np.int64)
-    gradient[forward[~of_weights]] = backward[~of_weights]
+    gradient, of_weights = _own_gradients(rows, forward, backward)
     held = gradient[forward[of_weights]]
     start, end = gradient[flow.consumer], gradient[flow.producer]
     free = (start != end) & ~fed_rows(flow, carrying)[np.maximum(end, 0)]
@@ -255,11 +253,17 @@ def wanted_edges(rows: MergedRows, flow: FlowEdges, named: Bools) -> Edges:
     them alone.
     """
     everywhere = np.ones(len(rows), dtype=bool)
-    forward, backward = forward_twins(rows, everywhere, everywhere)
-    gradient = np.full(len(rows), NOTHING, dtype=np.int64)
-    gradient[forward[::-1]] = backward[::-1]  # the call's own, before those of its weights
+    gradient, _ = _own_gradients(rows, *forward_twins(rows, everywhere, everywhere))
     of_cause = named[flow.consumer]
     return edges(flow.consumer[of_cause], gradient[flow.producer[of_cause]], RETURNED)
+
+
+def _own_gradients(rows: MergedRows, forward: Ints, backward: Ints) -> tuple[Ints, Bools]:
+    """By row of a call that of its own backward pass; which of the twins are of its weights."""
+    of_weights = np.array([_OF_WEIGHTS in name for name in _names(rows, backward)], dtype=bool)
+    gradient = np.full(len(rows), NOTHING, dtype=np.int64)
+    gradient[forward[~of_weights]] = backward[~of_weights]
+    return gradient, of_weights
 
 
 def _summed(rows: MergedRows, returned: Ints, weights: Ints) -> tuple[Ints, Ints]:

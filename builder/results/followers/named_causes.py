@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.reasons import AttributeDiffers, Heals
+from builder.reasons import AttributeDiffers, do_heal
 from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import RowStates
 from builder.results.node_words import NOTHING, Ints
@@ -91,7 +91,7 @@ def is_of_gradients(finding: Finding) -> bool:
 
 def does_heal(finding: Finding) -> bool:
     """Whether all that comes of a finding agrees in the end, as the diagnosis says."""
-    return any(isinstance(reason, Heals) for reason in finding.reasons)
+    return do_heal(finding.reasons)
 
 
 def nodes_of(finding: Finding, step: int, rank: int) -> Iterator[int]:

@@ -99,23 +99,19 @@ class Case:
 
     def of_change(self, change: Change, *, traced: bool = False) -> Named:
         """Name a changed call; `traced`: what the node reads is known to be what that put out."""
-        cut = self._cut_off(change.node)
+        cut = self._cut_off(change)
         named = self.changes.naming(cut or change, self.node, self.score)
         # What is read in another layer tells nothing of this place, where the same may be wrong.
         beside = (traced and cut is None) or self.changes.is_beside(named.node, self.node)
         return self.with_evidence(named) if beside else named
 
-    def _cut_off(self, call: TreeNode) -> Change | None:
+    def _cut_off(self, change: Change) -> Change | None:
         """Why one run alone goes back through a call of both: it wants a gradient of some value."""
-        partner = self.facts.comparison.matching.partner
+        call, partner = change.node, self.facts.comparison.matching.partner
         if call.direction != "backward" or call in partner:
             return None
-        # What goes back once more has no forward call of its own.
-        is_again = call.forward is None
-        return self.changes.cutting(call) if is_again else self._wanted_by_one_run(call)
-
-    def _wanted_by_one_run(self, call: TreeNode) -> Change | None:
-        partner = self.facts.comparison.matching.partner
+        if call.forward is None:  # it goes back once more
+            return self.changes.cutting(change)
         return self.changes.of_gradient() if call.forward in partner else None
 
     def with_evidence(self, named: Named) -> Named:
@@ -132,9 +128,9 @@ class Case:
         if not 0 < apart < inf:
             return named
         node = comparison.matching.problem.in_order[int(comparison.pairs.node[row])]
-        factor = common_factor(comparison, row)
-        # Of one number nobody says its norm.
-        of = told_by(comparison, row) if known.size[row] > 1 else None
+        factor, of = common_factor(comparison, row), None
+        if factor is None and known.size[row] > 1:  # of one number nobody says its norm
+            of = told_by(comparison, row)
         evidence = Explained(
             value=self.key,
             apart=apart,

@@ -24,7 +24,7 @@ export function SourceLine({ cause: { stack, stack_there: there, finding } }: Pr
         <Place frame={frame} />
         {frame.code !== "" && <code>{frame.code}</code>}
         {caller && <Place frame={caller} />}
-        {caller && !caller.library && !frame.library && caller.code !== "" && <code>{caller.code}</code>}
+        {caller && !frame.library && caller.code !== "" && <code>{caller.code}</code>}
       </p>
       {other && (
         <p className="source-line" title={there?.join("\n")}>
