@@ -8,7 +8,6 @@ or by what is inside of a module, is one perhaps.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +32,6 @@ KINDS: tuple[Link, ...] = (
     "guess",
 )
 INPUT, INSIDE, FORWARD, CAUSE, WEIGHT, RETURNED, FED, PASSED = range(len(KINDS))
-_OF_WEIGHTS, _BACKWARD = ".parameters_grad", ".backward"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,65 +220,3 @@ def fed_rows(flow: FlowEdges, carrying: Bools) -> Bools:
     fed = np.zeros(len(carrying), dtype=bool)
     fed[flow.consumer[carrying[flow.producer]]] = True
     return fed
-
-
-def returned_edges(rows: MergedRows, flow: FlowEdges, carrying: Bools) -> Edges:
-    """From the backward rows of what read a value to that of what made it, which gets its gradient.
-
-    So it is where nothing that differs is recorded to feed a backward row. The gradients of a
-    module's weights are what its own backward pass returns; where that one agrees, another call of
-    the module returned what differs, and they are the sum.
-    """
-    everywhere = np.ones(len(rows), dtype=bool)
-    forward, backward = forward_twins(rows, everywhere, carrying)
-    gradient, of_weights = _own_gradients(rows, forward, backward)
-    held = gradient[forward[of_weights]]
-    start, end = gradient[flow.consumer], gradient[flow.producer]
-    free = (start != end) & ~fed_rows(flow, carrying)[np.maximum(end, 0)]
-    summed = _summed(rows, backward[~of_weights], backward[of_weights][held == NOTHING])
-    parts = (
-        edges(start[free], end[free], RETURNED),
-        edges(held, backward[of_weights], RETURNED),
-        edges(*summed, RETURNED),
-    )
-    return joined(parts)
-
-
-def wanted_edges(rows: MergedRows, flow: FlowEdges, named: Bools) -> Edges:
-    """From calls named for a gradient that they want or not to what then gets one, or none.
-
-    The backward call in between agrees, where both runs have it: what it returns is used in one of
-    them alone.
-    """
-    everywhere = np.ones(len(rows), dtype=bool)
-    gradient, _ = _own_gradients(rows, *forward_twins(rows, everywhere, everywhere))
-    of_cause = named[flow.consumer]
-    return edges(flow.consumer[of_cause], gradient[flow.producer[of_cause]], RETURNED)
-
-
-def _own_gradients(rows: MergedRows, forward: Ints, backward: Ints) -> tuple[Ints, Bools]:
-    """By row of a call that of its own backward pass; which of the twins are of its weights."""
-    of_weights = np.array([_OF_WEIGHTS in name for name in _names(rows, backward)], dtype=bool)
-    gradient = np.full(len(rows), NOTHING, dtype=np.int64)
-    gradient[forward[~of_weights]] = backward[~of_weights]
-    return gradient, of_weights
-
-
-def _summed(rows: MergedRows, returned: Ints, weights: Ints) -> tuple[Ints, Ints]:
-    """From the backward rows of all calls of a module to some gradients of its weights."""
-    calls = defaultdict(list)
-    if len(weights):
-        for name, row in zip(_names(rows, returned), returned.tolist(), strict=True):
-            calls[name.rpartition(_BACKWARD)[0]].append(row)
-    found = [
-        (row, weight)
-        for name, weight in zip(_names(rows, weights), weights.tolist(), strict=True)
-        for row in calls.get(name.rpartition(_OF_WEIGHTS)[0], ())
-    ]
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
-
-
-def _names(rows: MergedRows, chosen: Ints) -> list[str]:
-    names, places = rows.problem.names, rows.ours
-    return [names[places[row]] for row in chosen.tolist()]

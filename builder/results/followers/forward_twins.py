@@ -29,3 +29,12 @@ def forward_pass(rows: MergedRows) -> Bools:
     np.minimum.at(first, side.micro_step[back], side.order[back])
     forward = ~back & (side.order < first[side.micro_step])
     return np.asarray((rows.ours >= 0) & forward[np.maximum(rows.ours, 0)])
+
+
+def is_backward(rows: MergedRows) -> Bools:
+    """The problem's rows that a backward pass made."""
+    ours = rows.ours >= 0
+    if not len(rows.problem):
+        return ours
+    passes = rows.problem.direction[np.maximum(rows.ours, 0)]
+    return np.asarray(ours & (passes == DIRECTIONS.index("backward")))

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from builder.results.followers.forward_twins import forward_pass, forward_twins
+from builder.results.followers.forward_twins import forward_pass, forward_twins, is_backward
 from builder.results.followers.named_causes import CauseRows
 from builder.results.followers.rows import MergedRows, deepest_first
 from builder.results.followers.states import RowStates
-from builder.results.node_words import DIRECTIONS, NOTHING, Bools, Ints
+from builder.results.node_words import NOTHING, Bools, Ints
 
 
 def laid_rows(rows: MergedRows, causes: Sequence[CauseRows]) -> Ints:
@@ -83,7 +83,7 @@ def _nearest(rows: MergedRows, cause: CauseRows, laid: Ints, at: Ints, told: Int
     around = _around(rows, places)[at]
     first = np.searchsorted(places, around)
     last = np.searchsorted(places, rows.last[around], side="right") - 1
-    back = _is_backward(rows)[laid]
+    back = is_backward(rows)[laid]
     before = np.searchsorted(places, at, side="right") - 1
     behind = np.searchsorted(places, at)
     from_behind = back & cause.of_gradients
@@ -110,7 +110,7 @@ def _forward_places(rows: MergedRows) -> Ints:
     All others stand where they are.
     """
     at = np.arange(len(rows))
-    back = _is_backward(rows)
+    back = is_backward(rows)
     forward, backward = forward_twins(rows, ~back, back)
     at[backward] = forward
     left = back.copy()
@@ -120,11 +120,3 @@ def _forward_places(rows: MergedRows) -> Ints:
         above = rows.parent[lost]
         at[lost] = np.where(above > 0, at[above], lost)
     return at
-
-
-def _is_backward(rows: MergedRows) -> Bools:
-    ours = rows.ours >= 0
-    if not len(rows.problem):
-        return ours
-    passes = rows.problem.direction[np.maximum(rows.ours, 0)]
-    return np.asarray(ours & (passes == DIRECTIONS.index("backward")))

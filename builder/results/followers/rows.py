@@ -14,6 +14,7 @@ import numpy as np
 
 from builder.results.node_words import DIRECTIONS, NOTHING, Ints
 from builder.results.side_nodes import SideNodes
+from msprobe_core.format.names import of_any_pass
 
 _GRADIENT = re.compile(r"\.(?:backward|parameters_grad)(\.\d+)?$")
 
@@ -53,19 +54,32 @@ class MergedRows:
 
     @cached_property
     def forward_call(self) -> Ints:
-        """By row of the problem's gradients that of the call they belong to; NOTHING for others."""
+        """By row of a gradient, of any pass, that of the call it belongs to; NOTHING for others.
+
+        Both are found by the names of the problem run; by the benchmark's where that alone has it.
+        """
         found = np.full(len(self), NOTHING, dtype=np.int64)
-        rows, side = np.flatnonzero(self.ours >= 0), self.problem
-        if not len(rows):
-            return found
-        back = side.direction[self.ours[rows]] == DIRECTIONS.index("backward")
-        gradients, names = rows[back].tolist(), side.names
-        places = self.ours.tolist()
-        calls = [_GRADIENT.sub(r".forward\1", names[places[row]]) for row in gradients]
-        wanted = set(calls)
-        row_of = {n: row for row in rows[~back].tolist() if (n := names[places[row]]) in wanted}
-        found[gradients] = [row_of.get(call, NOTHING) for call in calls]
+        alone = self.ours < 0
+        for side, places in ((self.problem, self.ours), (self.benchmark, self.theirs)):
+            rows = np.flatnonzero(places >= 0)
+            if not len(rows):
+                continue
+            back = side.direction[places[rows]] == DIRECTIONS.index("backward")
+            gradients = rows[back] if side is self.problem else rows[back & alone[rows]]
+            names = side.names
+            calls = [_forward_name(names[at]) for at in places[gradients].tolist()]
+            wanted = set(calls)
+            at = zip(rows[~back].tolist(), places[rows[~back]].tolist(), strict=True)
+            row_of = {n: row for row, place in at if (n := names[place]) in wanted}
+            found[gradients] = [row_of.get(call, NOTHING) for call in calls]
         return found
+
+    def names_of(self, chosen: Ints) -> list[str]:
+        """What the nodes of some rows are called; where both runs have them, in the problem run."""
+        places, others = self.ours[chosen].tolist(), self.theirs[chosen].tolist()
+        ours, theirs = self.problem.names, self.benchmark.names
+        pairs = zip(places, others, strict=True)
+        return [ours[at] if at >= 0 else theirs[other] for at, other in pairs]
 
     def rows_of(self, ids: Ints) -> Ints:
         """The rows of nodes of either side; NOTHING for those of other pairs."""
@@ -131,6 +145,10 @@ def merge(problem: SideNodes, benchmark: SideNodes) -> MergedRows:
     parent[1:] = np.where(parent[1:] < 0, 0, parent[1:])
     parent = np.where(parent < np.arange(count), parent, NOTHING)
     return MergedRows(problem, benchmark, ours, theirs, parent, last_below(parent))
+
+
+def _forward_name(gradient: str) -> str:
+    return of_any_pass(_GRADIENT.sub(r".forward\1", gradient))
 
 
 def _partners(problem: SideNodes, benchmark: SideNodes) -> Ints:

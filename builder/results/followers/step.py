@@ -33,14 +33,17 @@ from builder.results.followers.carry_edges import (
     may_pass,
     passed_edges,
     read_edges,
-    returned_edges,
     rewritten_edges,
     row_edges,
     value_edges,
-    wanted_edges,
     weight_edges,
 )
 from builder.results.followers.forward_twins import forward_pass
+from builder.results.followers.gradient_edges import (
+    accumulated_edges,
+    returned_edges,
+    wanted_edges,
+)
 from builder.results.followers.laid import known_causes, laid_rows
 from builder.results.followers.named_causes import (
     CauseRows,
@@ -156,6 +159,7 @@ class StepFollowers:
         unfed[gradients.end] = False
         parts += [gradients, rewritten_edges(flow, states, unfed)]
         parts.append(edges_between_modules(rows, states, unfed))
+        parts.append(accumulated_edges(rows, states, unfed))
         if not self.passed.certain.any():
             fed = fed_rows(flow, states.divergent | states.alone)
             found = alike_edges(rows, self.passed, states.reading, fed, self.read.stacks)
