@@ -194,9 +194,12 @@ class Blame:
     def _may_follow(self, finding: Finding, wanted: Change | None) -> bool:
         """Whether a finding reads, or is, a gradient that sums what one run alone handed back.
 
-        `wanted` is the first value of which one run alone wants a gradient.
+        `wanted` is the first value of which one run alone wants a gradient. What cuts a value off
+        itself, before that one, follows from nothing.
         """
         gone_back = self._changes.gone_back
+        if wanted is not None and self._changes.is_cut_before(finding.node, wanted):
+            return False
         if gone_back.adds_to(finding.node):
             return True
         if wanted is not None and gone_back.lies_before(finding.node, wanted.order):

@@ -15,7 +15,6 @@ from builder.diagnosis.finding import Change, ChangeKind, Finding
 from builder.diagnosis.lone_backward import LoneBackward
 from builder.diagnosis.reordered_calls import twins_behind
 from builder.diagnosis.verdicts import Named
-from builder.flow.recorded_passages import CUTS_GRADIENTS
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.tree import TreeNode
 from builder.operators.table import has
@@ -246,7 +245,7 @@ class Changes:
             change
             for change in self._live()
             if change.order <= first.order and _is_unmatched(change)
-            if change.node.phase == "forward"
+            if change.node.phase == first.node.phase
         ]
         cut = self._latest(c for c in before if is_in(c.scope, first.node))
         while cut is None:
@@ -259,8 +258,13 @@ class Changes:
     def cutting(self, backward: Change) -> Change | None:
         """The first call by which one run alone cuts a gradient off, where the other goes back."""
         kind: ChangeKind = "missing" if backward.kind == "extra" else "extra"
-        cuts = (c for c in self._live() if c.kind == kind and c.node.call in CUTS_GRADIENTS)
+        cuts = (c for c in self._live() if c.kind == kind and has(c.node.call, "cuts"))
         return min(cuts, key=lambda change: change.order, default=None)
+
+    def is_cut_before(self, node: TreeNode, wanted: Change) -> bool:
+        """Whether one run alone cuts a gradient off here, before a value that then has none."""
+        cuts = has(node.call, "cuts") and node not in self._matching.partner
+        return cuts and (not self._is_ours(node) or node.exec_order <= wanted.order)
 
     def lost_gradients(self, is_leaf: Callable[[int], bool] | None = None) -> Named | None:
         """What cuts parameters of one run off from their gradients.

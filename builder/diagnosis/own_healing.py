@@ -18,8 +18,9 @@ from builder.diagnosis.finding import Finding
 from builder.dump.passing_calls import call_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.parameter_readers import holders
-from builder.flow.recorded_passages import CUTS_GRADIENTS, recorded_edges
+from builder.flow.recorded_passages import recorded_edges
 from builder.match.tree import TreeNode, subtree
+from builder.operators.table import has
 
 Agrees = Callable[[int], bool]
 
@@ -212,7 +213,7 @@ class _Edges:
         None stands for one of which no gradients are recorded, or for what a call without values
         cuts off that may be such a parameter.
         """
-        if node.call in CUTS_GRADIENTS and self._may_read_a_leaf(node.name):
+        if has(node.call, "cuts") and self._may_read_a_leaf(node.name):
             yield None
         keys, records, numbers = self._values.keys, self._values.records, self._prints.numbers
         for value in range(*node.values):

@@ -13,9 +13,9 @@ from builder.flow.gradient_ways import lead_back
 from builder.flow.passage_edges import PassageEdges, Reading
 from builder.flow.silent_calls import calls_of
 from builder.match.tree import TreeNode
+from builder.operators.table import has
 
 _OUTPUT = ".output"
-CUTS_GRADIENTS = frozenset(("detach", "detach_", "numpy"))
 
 
 def recorded_edges(flow: Flow) -> PassageEdges:
@@ -96,7 +96,7 @@ class _Makers:
     def _is_passed(self, node: TreeNode) -> bool:
         if not self._for_gradients or node.backward is not None or node.entry is None:
             return False
-        return node.entry.type_name not in CUTS_GRADIENTS
+        return not has(node.entry.type_name, "cuts")
 
 
 def _with_values(flow: Flow) -> list[bool]:

@@ -35,6 +35,7 @@ Trait = Literal[
     "loss",
     "remembers",  # writes running statistics, for later steps, that its entry does not put out
     "converts",  # to another floating format
+    "cuts",  # what it puts out is cut off from gradients
     "tells",  # what a tensor is like, its sizes or its format, and reads no element
     # what it does to shapes, by which a call without values is followed
     "join",
@@ -131,7 +132,9 @@ _VIEWS = "moves linear ordered view"
 TABLE: dict[str, Operator] = {
     # views, and what moves elements
     **_family("view view_as reshape reshape_as flatten unflatten ravel squeeze unsqueeze", _VIEWS),
-    **_family("contiguous clone detach", f"{_VIEWS} keep"),
+    **_family("contiguous clone", f"{_VIEWS} keep"),
+    **_family("detach", f"{_VIEWS} keep cuts"),
+    **_family("numpy", "cuts"),
     **_family("permute transpose t swapaxes swapdims movedim moveaxis", "moves linear view turn"),
     **_family(
         "cat concat concatenate stack hstack vstack dstack column_stack row_stack",

@@ -64,16 +64,16 @@ def accumulated_edges(rows: MergedRows, states: RowStates, unfed: Bools) -> Edge
     return edges(differing[at[at >= 0]], end[at >= 0], PASSED, certain=False)
 
 
-def wanted_edges(rows: MergedRows, flow: FlowEdges, named: Bools) -> Edges:
+def wanted_edges(rows: MergedRows, read: Edges, named: Bools) -> Edges:
     """From calls named for a gradient that they want or not to what then gets one, or none.
 
-    The backward call in between agrees, where both runs have it: what it returns is used in one of
-    them alone.
+    `read` leads to calls from who made what they read. The backward call in between agrees, where
+    both runs have it: what it returns is used in one of them alone.
     """
     forward, backward, _ = _gradients(rows)
-    of_cause = named[flow.consumer]
-    at, gradient = _equal_pairs(flow.producer[of_cause], forward)
-    return edges(flow.consumer[of_cause][at], backward[gradient], RETURNED)
+    of_cause = read.taken(named[read.end])
+    at, gradient = _equal_pairs(of_cause.start, forward)
+    return edges(of_cause.end[at], backward[gradient], RETURNED)
 
 
 def _gradients(rows: MergedRows) -> tuple[Ints, Ints, tuple[Ints, Ints]]:

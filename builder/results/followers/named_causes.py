@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.reasons import AttributeDiffers, do_heal
+from builder.operators.table import has
+from builder.reasons import AttributeDiffers, ExtraCalls, MissingCalls, do_heal
 from builder.results.followers.rows import MergedRows
 from builder.results.followers.states import RowStates
 from builder.results.node_words import NOTHING, Ints
 from builder.results.records import Finding
+from msprobe_core.format.names import NameSyntaxError, parse_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,23 @@ def by_place(findings: Iterable[Finding]) -> dict[tuple[int, int], list[PlacedFi
 
 
 def is_of_gradients(finding: Finding) -> bool:
-    """Whether a cause is that one run alone wants a gradient: no forward value shows that."""
-    first = finding.reasons[0] if finding.reasons else None
-    return isinstance(first, AttributeDiffers) and first.attribute == "requires_grad"
+    """Whether a cause is that one run alone wants a gradient, or cuts one off.
+
+    No forward value shows that.
+    """
+    match finding.reasons[0] if finding.reasons else None:
+        case AttributeDiffers(attribute=attribute):
+            return attribute == "requires_grad"
+        case ExtraCalls(names=names) | MissingCalls(names=names):
+            return all(_cuts_gradients(name) for name in names.split(", "))
+    return False
+
+
+def _cuts_gradients(name: str) -> bool:
+    try:
+        return has(parse_entry(name).type_name, "cuts")
+    except NameSyntaxError:  # a name of the builder's own
+        return False
 
 
 def does_heal(finding: Finding) -> bool:

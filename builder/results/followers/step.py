@@ -145,7 +145,8 @@ class StepFollowers:
         """Along which edges rows take a difference over from others, guesses among them."""
         rows, states, flow, surely = self.rows, self.states, self.flow, self.over.surely
         unfed = surely & ~fed_rows(flow, surely)
-        parts = [read_edges(flow), row_edges(rows, self.laid), self.passed]
+        read = joined((read_edges(flow), self.passed))
+        parts = [read, row_edges(rows, self.laid)]
         modules = np.flatnonzero(states.cause & self._fed_otherwise).tolist()
         if modules:
             parts.append(fed_edges(rows, flow, modules, self.fed_readers, unfed, states.divergent))
@@ -154,7 +155,7 @@ class StepFollowers:
             parts.append(weight_edges(rows, holders, self._weight_readers, unfed))
         parts.append(returned_edges(rows, flow, surely))
         if (named := self._of_gradients & states.cause).any():
-            parts.append(wanted_edges(rows, flow, named))
+            parts.append(wanted_edges(rows, read, named))
         gradients = value_edges(rows, self.gradient_readers, INPUT)
         unfed[gradients.end] = False
         parts += [gradients, rewritten_edges(flow, states, unfed)]

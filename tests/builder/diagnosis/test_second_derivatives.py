@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
 import builder
-from builder.reasons import AttributeDiffers
+from builder.reasons import ExtraCalls, MissingCalls
+from builder.results.followers.spread import shares_of
+from builder.results.followers.step import step_followers
+from builder.results.open_results import open_results
 from msprobe.pytorch import PrecisionDebugger
 
 
@@ -50,10 +55,17 @@ def recorded(folder: Path, *, cut: bool) -> Path:
     return folder
 
 
-def test_the_call_that_no_longer_wants_a_gradient_is_named_first(tmp_path: Path) -> None:
-    ours, theirs = recorded(tmp_path / "a", cut=True), recorded(tmp_path / "b", cut=False)
-    first, *_ = builder.build(ours, theirs, tmp_path / "o").findings
-    assert first.name in ("Torch.cos.0.forward", "Tensor.detach.0.forward")
-    if first.name == "Torch.cos.0.forward":
-        assert isinstance(first.reasons[0], AttributeDiffers)
-        assert first.reasons[0].attribute == "requires_grad"
+@pytest.mark.parametrize("problem_cuts", [True, False])
+def test_the_call_that_cuts_is_named_and_all_goes_back_to_it(
+    tmp_path: Path, problem_cuts: bool
+) -> None:
+    ours = recorded(tmp_path / "a", cut=problem_cuts)
+    theirs = recorded(tmp_path / "b", cut=not problem_cuts)
+    built = builder.build(ours, theirs, tmp_path / "o")
+    (first,) = built.findings
+    assert first.name == "Tensor.detach.0.forward"
+    assert isinstance(first.reasons[0], ExtraCalls if problem_cuts else MissingCalls)
+    with closing(open_results(built.path)) as results:
+        shares = shares_of(step_followers(results, 0, 0))
+    assert shares.others == 0
+    assert shares.causes[0].count > 0
