@@ -164,8 +164,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "word.likely": Words("likely", "很可能"),
     "word.possible": Words("possible", "可能"),
     "basis.measured": Words(
-        "elements were compared, or numbers that have to be equal",
-        "比对了元素，或必须相等的数值",
+        "its elements were compared, or numbers that must be equal",
+        "比对了其元素，或必须相等的数值",
     ),
     "basis.called": Words(
         "each dump says what it calls and how, and what comes of it differs",
@@ -184,8 +184,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "based on statistics only; elements were not compared", "仅由统计量得出，未见元素"
     ),
     "basis.guessed": Words(
-        "what makes this value, or its match, was not recorded",
-        "产生此值的调用或其匹配没有记录",
+        "the call that makes this value was not recorded, in one run or in both",
+        "产生此值的调用在一侧或两侧运行中没有记录",
     ),
     "basis.healed": Words(
         "what the run puts out in the end was compared, and agrees",

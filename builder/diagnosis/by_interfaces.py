@@ -29,7 +29,6 @@ from builder.reasons import (
     Introduced,
     IntroducedInside,
     LeavesValues,
-    ParameterDiffers,
     Reason,
 )
 from msprobe_core.format import is_half_format, is_integer_dtype, machine_epsilon
@@ -228,9 +227,10 @@ class _Walk:
         facts, rows = self._facts, self._facts.divergent(node)
         score, before = facts.scores(node)
         if rows.parameters:
-            differs = ParameterDiffers(*facts.worst_score(rows.parameters))
+            differs, more = facts.parameter_reasons(rows.parameters)
+            told: list[Reason] = [differs, *more]
             return Finding(
-                "parameter_differs", node, "problem", node.exec_order, [differs], score, before
+                "parameter_differs", node, "problem", node.exec_order, told, score, before
             )
         made = self.edges.made(node)
         known = [r for r in made if not isnan(facts.comparison.scores.score[r])]

@@ -21,8 +21,11 @@ from builder.reasons import (
     BatchDiffers,
     BatchRows,
     BatchShaped,
+    ParameterDiffers,
     PrecisionDiffers,
+    Reason,
     UnrecordedDiffers,
+    same_of,
 )
 from msprobe_core.format import canonical_dtype, is_integer_dtype, machine_epsilon
 
@@ -134,6 +137,13 @@ class Facts:
         """The key and the score of the worst of some rows."""
         row = self.worst(rows)
         return self.comparison.keys[row], float(self.comparison.scores.score[row])
+
+    def parameter_reasons(self, rows: list[int]) -> tuple[ParameterDiffers, tuple[Reason, ...]]:
+        """That the worst of some parameters differs, and which others do."""
+        value, score = self.worst_score(rows)
+        others = (self.comparison.keys[row] for row in rows)
+        more = same_of(sorted({key for key in others if key != value}))
+        return ParameterDiffers(value, score), tuple(more)
 
     def argument_reason(self, row: int) -> ArgumentDiffers:
         """A reason that shows both sides of a differing argument."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from builder.diagnosis.change_kinds import Kinds, Side, Sighting, changes_of_reason, type_of
-from builder.diagnosis.changes import Changes, scope_of
+from builder.diagnosis.changes import Changes
 from builder.diagnosis.excess import PLAIN, Excess
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.passed_calls import PassedCalls
-from builder.flow.fingerprints import NO_PRINT, Fingerprints, fingerprint
+from builder.flow.fingerprints import Fingerprints, fingerprint
 from builder.match.tree import Tree, TreeNode
 
 Prints = tuple[Fingerprints, Fingerprints]
@@ -47,7 +47,7 @@ class Sightings:
 
         `maker_of` tells the problem's call that put out the problem's value of a row.
         """
-        own = [*self._changed(maker_of), *self._read_otherwise(prints[0])]
+        own = [*self._changed(maker_of), *self._read_otherwise()]
         own += self._alone(self._matching.problem, "problem", prints[0])
         theirs = self._alone(self._matching.benchmark, "benchmark", prints[1])
         own.sort(key=lambda sighting: sighting.node.exec_order)
@@ -117,15 +117,10 @@ class Sightings:
 
     # --- what is read otherwise -------------------------------------------------------------------
 
-    def _read_otherwise(self, prints: Fingerprints) -> Iterator[Sighting]:
-        """Of a value that a module's calls read more than once, the first that does."""
-        seen: set[Hashable] = set()
+    def _read_otherwise(self) -> Iterator[Sighting]:
+        """Of each turn of a loop, too: what it reads may be equal in numbers, and another value."""
         for node, excess in self._read:
-            number = prints.numbers[self._facts.paired.value_pair(excess.row)[0]]
-            kinds = self._kind.all_of(node, self._changes_of_read(excess))
-            spot = (kinds[:1], scope_of(node), node if number == NO_PRINT else number)
-            if kinds and spot not in seen:
-                seen.add(spot)
+            if kinds := self._kind.all_of(node, self._changes_of_read(excess)):
                 yield Sighting(node, "problem", kinds)
 
     def _changes_of_read(self, excess: Excess) -> Iterator[tuple[Hashable, ...]]:
@@ -137,8 +132,8 @@ class Sightings:
             if print_ is not None:
                 yield ("outside", value, print_)
             # How far apart a value may be that nobody made is a guess, of which the same value
-            # read elsewhere needs none.
-            if excess.times > PLAIN:
+            # read elsewhere needs none, nor does what diverges by its score.
+            if excess.times > PLAIN or facts.is_divergent[excess.row]:
                 yield ("outside", value)
         elif excess.way == "rewired" and ours is not None and theirs is not None:
             yield ("rewired", value, type_of(ours.name), type_of(theirs.name))

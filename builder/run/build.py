@@ -312,8 +312,8 @@ def _certainty(finding: StoredFinding, *, behind: bool) -> str:
 def _are_behind(findings: Sequence[StoredFinding]) -> Iterator[bool]:
     """Of each whether one that is listed before it runs before it, or nobody can tell.
 
-    It may have a place before all of them. Nodes of one side have ids in the order they ran in;
-    with those of another side or rank they have no order.
+    It may have a place before all of them, or stand alone. Nodes of one side have ids in the order
+    they ran in; with those of another side or rank they have no order.
     """
     earliest: tuple[int, int] | None = None
     sides: set[tuple[int, bool]] = set()
@@ -321,7 +321,7 @@ def _are_behind(findings: Sequence[StoredFinding]) -> Iterator[bool]:
         own = [(place.step, place.node) for place in finding.places if place.rank == finding.rank]
         at, side = (finding.step, finding.node), (finding.rank, finding.of_benchmark)
         runs_before = earliest is not None and earliest < min([at, *own])
-        yield runs_before or not sides <= {side}
+        yield (runs_before or not sides <= {side}) and not finding.stands_alone
         earliest = at if earliest is None else min(earliest, at)
         sides.add(side)
 

@@ -133,6 +133,7 @@ def _finding(
         introduced=1.0,
         reasons=[],
         propagated_to=0,
+        stands_alone=conflict.is_unreduced,
     )
 
 

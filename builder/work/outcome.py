@@ -36,10 +36,10 @@ class StoredFinding:
 
     `line` is where its node was called from, `kinds` are those of its change that nodes of the same
     cause share, `places` are those where the same cause showed, `basis` is what it rests on. Its
-    node is the benchmark's where it is `of_benchmark`.
-    `propagated_to` are nodes that it
-    explains in its pair; once all pairs are in, the divergent ones that go back to it over all
-    places, with those that do so `perhaps` and all that are `divergent` there.
+    node is the benchmark's where it is `of_benchmark`. One that `stands_alone` no cause before it
+    can explain. `propagated_to` are nodes that it explains in its pair; once all pairs are in, the
+    divergent ones that go back to it over all places, with those that do so `perhaps` and all that
+    are `divergent` there.
     """
 
     step: int
@@ -65,6 +65,7 @@ class StoredFinding:
     heals_by_itself: bool = False
     basis: Basis = "measured"
     of_benchmark: bool = False
+    stands_alone: bool = False
 
     @property
     def heals(self) -> bool:

@@ -18,7 +18,7 @@ describe("answer", () => {
       expect(said).toContain("__mul__ #0");
       expect(said).toContain("only the problem run calls");
       expect(said).toMatch(/model_dump\.py:\d+\s+y = y \* 1\.7/);
-      expect(said).toMatch(/1 cause · (?:\d+ of|all) \d+ divergent nodes here trace back to it/);
+      expect(said).toMatch(/1 cause · (?:\d+ of|all) \d+ divergent nodes in this step trace back to it/);
       await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
       await page.locator(".value-table").waitFor();
       await tab(page, "Stack");

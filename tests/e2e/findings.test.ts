@@ -71,18 +71,18 @@ describe("causes", () => {
   it("have one count of what diverges: over the page, in the answer, on the card and in both lists", () =>
     on("tensor", async (page) => {
       const numbers = async (place: Locator): Promise<number[]> => [...(await place.innerText()).matchAll(/\d+/g)].map(Number);
-      const card = page.getByRole("button", { name: /divergent nodes here trace back to it/ });
+      const card = page.getByRole("button", { name: /divergent nodes in this step trace back to it/ });
       // How many trace back to it, of how many, and how many perhaps.
       await expect.poll(async () => (await numbers(card)).length).toBe(3);
       const [back = 0, divergent = 0] = await numbers(card);
-      await expect.poll(() => page.locator(".answer-side p").innerText()).toContain(`${back} of ${divergent} divergent nodes here`);
+      await expect.poll(() => page.locator(".answer-side p").innerText()).toContain(`${back} of ${divergent} divergent nodes in this step`);
       await expect.poll(() => page.locator(".legend-count .in-words").first().innerText()).toBe(`${divergent} divergent`);
       await card.click();
       await expect.poll(() => page.locator(".propagated li").count()).toBe(back);
-      const perhaps = page.getByRole("button", { name: /divergent nodes here may trace back to a cause/ });
+      const perhaps = page.getByRole("button", { name: /divergent nodes in this step may trace back to a cause/ });
       await expect.poll(async () => (await numbers(perhaps))[1]).toBe(divergent);
       const [guessed = 0] = await numbers(perhaps);
-      const others = page.getByRole("button", { name: /divergent nodes here (trace back to no cause|run after a cause)/ });
+      const others = page.getByRole("button", { name: /divergent nodes in this step (trace back to no cause|run after a cause)/ });
       const left = divergent - back - guessed;
       await expect.poll(() => others.count()).toBe(left > 0 ? 1 : 0);
       if (left > 0) await expect.poll(() => numbers(others)).toEqual([left, divergent]);
@@ -96,7 +96,7 @@ describe("causes", () => {
 
   it("fold out the nodes that go back to them", () =>
     on("tensor", async (page) => {
-      await page.getByRole("button", { name: /divergent nodes here trace back to it/ }).click();
+      await page.getByRole("button", { name: /divergent nodes in this step trace back to it/ }).click();
       await page.locator(".propagated li button").first().click();
       await expect.poll(() => selectedName(page)).toMatch(/linear|fc2/);
     }));

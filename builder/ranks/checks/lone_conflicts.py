@@ -39,6 +39,8 @@ from builder.reasons import (
     CopiesApart,
     CopiesScaledApart,
     GradientsScaledApart,
+    OwnGradient,
+    OwnGradientOver,
     UpdateLost,
 )
 
@@ -77,6 +79,11 @@ class LoneConflict:
     def is_of_scale(self) -> bool:
         """Whether it is about numbers by which ranks scale what they have alike."""
         return any(isinstance(reason, CopiesScaledApart) for reason in self.found.reasons)
+
+    @property
+    def is_unreduced(self) -> bool:
+        """Whether a gradient is what a rank's own pass gave: no value before it makes it so."""
+        return any(isinstance(one, OwnGradient | OwnGradientOver) for one in self.found.reasons)
 
     @property
     def is_of_parameters(self) -> bool:

@@ -38,8 +38,8 @@ def _train(folder: Path, fault: str, rank: int) -> None:
                 inner[0].weight.mul_(1.2)
         debugger.start(model)
         batch = torch.randn(4, 8, generator=torch.Generator().manual_seed(10 * step + rank))
-        with model.no_sync() if fault in ("no_sync", "mixed") else nullcontext():
-            factor = 2.0 if fault == "two" and step == 0 else 1.0
+        with model.no_sync() if fault in ("no_sync", "mixed", "both") else nullcontext():
+            factor = 2.0 if fault in ("two", "both") and step == 0 else 1.0
             (model(batch).square().mean() * factor).backward()
         scaled = inner[0].weight.grad
         if fault in ("scaled", "two") and rank == 1 and scaled is not None:
@@ -118,6 +118,21 @@ def test_what_differs_before_the_gradients_stands_for_itself(sound: Path, tmp_pa
     first = [each for each in found if each.step == 0]
     assert [any("dp ranks" in r for r in each.reasons) for each in first] == [False, True]
     assert "the argument input.1 is 2.0 here and 1.0 in the benchmark" in first[0].reasons[0]
+
+
+def test_gradients_that_nobody_adds_up_are_certain_behind_another_cause(
+    sound: Path, tmp_path: Path
+) -> None:
+    found = _found(_recorded(tmp_path / "run", "both"), sound, tmp_path / "out")
+    words = {
+        any("was not reduced" in reason for reason in each.reasons): each.certainty
+        for each in found
+        if each.step == 0
+    }
+    assert {told: (c and c.word, c and c.behind) for told, c in words.items()} == {
+        False: ("certain", False),
+        True: ("certain", False),
+    }
 
 
 def test_the_benchmark_tells_which_of_two_replicas_is_off(sound: Path, tmp_path: Path) -> None:

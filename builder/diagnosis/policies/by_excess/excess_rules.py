@@ -37,7 +37,6 @@ from builder.reasons import (
     InputDiffers,
     Introduced,
     IntroducedBeyond,
-    ParameterDiffers,
     Reason,
     Rewired,
     UnrecordedDiffers,
@@ -171,9 +170,9 @@ class Parameters:
             written = self._written(owner, row)
             if written is not None:
                 return written
-        reason = ParameterDiffers(*self._facts.worst_score(rows))
+        reason, more = self._facts.parameter_reasons(rows)
         inherits = self._attribution.keys_of(rows)
-        return Named("parameter_differs", owner, reason, inherits=inherits)
+        return Named("parameter_differs", owner, reason, more=more, inherits=inherits)
 
     def _written(self, owner: TreeNode, row: int) -> Cause | None:
         """The call that one run alone makes and that wrote a parameter before it was read."""

@@ -35,7 +35,7 @@ from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.operators.table import has
-from builder.reasons import Drift, IntegersDiffer, Introduced, ParameterDiffers
+from builder.reasons import Drift, IntegersDiffer, Introduced
 
 
 class ByScores:
@@ -120,8 +120,8 @@ class ByScores:
             return Verdict(node, nonfinite_at(facts, node))
         parameters = self._scored.parameters_apart(node)
         if parameters and node not in self._known.source:
-            reason = ParameterDiffers(*facts.worst_score(parameters))
-            return self._of(node, Named("parameter_differs", node, reason))
+            reason, more = facts.parameter_reasons(parameters)
+            return self._of(node, Named("parameter_differs", node, reason, more=more))
         if rows.inputs:
             return self._of_inputs(case)
         integers = self._other_integers(case) or self._made_integers(node)

@@ -29,7 +29,6 @@ from builder.reasons import (
     FirstInexact,
     InputDiffers,
     Introduced,
-    ParameterDiffers,
     UnrecordedDiffers,
 )
 
@@ -144,8 +143,8 @@ def reads_a_wrong_parameter(case: Case) -> Cause | None:
     while owner is not None and owner.kind == "module":
         parameters = case.facts.divergent(owner).parameters
         if case.facts.paired.share_a_value(parameters, case.rows.inputs):
-            reason = ParameterDiffers(*case.facts.worst_score(parameters))
-            return Named("parameter_differs", owner, reason)
+            reason, more = case.facts.parameter_reasons(parameters)
+            return Named("parameter_differs", owner, reason, more=more)
         owner = owner.parent
     return None
 

@@ -36,10 +36,10 @@ describe("ledBackTo", () => {
   const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
     const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
-    expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here trace back to it" });
+    expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes in this step trace back to it" });
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
-    expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes here trace back to it" });
+    expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes in this step trace back to it" });
   });
   it("says in Chinese that all trace back to it", async () => {
     const i18n = createI18n();
@@ -48,12 +48,12 @@ describe("ledBackTo", () => {
   });
   it("says how many more trace back to it perhaps", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
-    expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes here trace back to it, 3 more perhaps");
+    expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes in this step trace back to it, 3 more perhaps");
   });
   it("adds what came through weights to the one cause of a file, and to none of several", () => {
     const later = { ...shares, others: 11, earlier: 40, earlier_step: 0 };
-    expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes here trace back to it, 40 of them through the weights of step 0");
-    expect(ledBackTo(t, cause, later)?.text).toBe("50 of 101 divergent nodes here trace back to it");
+    expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes in this step trace back to it, 40 of them through the weights of step 0");
+    expect(ledBackTo(t, cause, later)?.text).toBe("50 of 101 divergent nodes in this step trace back to it");
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
