@@ -304,9 +304,25 @@ def _put_out(node: TreeNode, tree: Tree) -> int:
 def _in_turn(
     ours: Calls, theirs: Calls, paths: Mapping[str, str]
 ) -> Iterator[tuple[TreeNode, TreeNode]]:
-    """The calls of modules that correspond, in their order."""
+    """The calls of modules that correspond, in their order.
+
+    One weight is read by several calls of an update: those of one name do the same with it.
+    """
     for path, other in paths.items():
-        yield from zip(ours[path], theirs[other])
+        for pair in zip(ours[path], theirs[other]):
+            if not _are_other_updates(*pair):
+                yield pair
+
+
+def _are_other_updates(ours: TreeNode, theirs: TreeNode) -> bool:
+    if ours.kind == "module" or {ours.phase, theirs.phase} != {"after"}:
+        return False
+    # By the whole name: in place or not is all that two calls of one update may differ in.
+    return _named(ours) != _named(theirs)
+
+
+def _named(call: TreeNode) -> str | None:
+    return call.entry.type_name if call.entry is not None else None
 
 
 def _outside_in_turn(trees: tuple[Tree, Tree]) -> Iterator[tuple[TreeNode, TreeNode]]:

@@ -9,7 +9,7 @@ import pytest
 from builder.dump.reader import read_dump
 from builder.match.implementations.matching import match_implementations
 from builder.match.tree import Tree, build_tree
-from tests.builder.dumps import forward, tensor, write_dump
+from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,34 @@ def _tree(folder: Path, name: str, norms: list[float]) -> Tree:
         for at, norm in enumerate(norms)
     }
     return build_tree(read_dump(write_dump(folder, entries, dict.fromkeys(entries), {})))
+
+
+@pytest.mark.parametrize(("update", "is_partner"), [("add_", True), ("add", False)])
+def test_calls_of_an_update_that_read_one_weight_pair_by_their_whole_name(
+    update: str, is_partner: bool, tmp_path: Path
+) -> None:
+    trees = [_updating(tmp_path / call, call) for call in ("add_", update)]
+    correspondence = match_implementations(*trees)
+    assert correspondence is not None
+    partner = correspondence.matching.partner
+    updates = [n for n in correspondence.matching.problem.in_order if n.call == "add"]
+    assert [node in partner for node in updates] == [is_partner] * 2
+
+
+def _updating(folder: Path, update: str) -> Tree:
+    """Two calls that read a weight each, and a call of an update that reads the same weight."""
+    weights = (5.0, 7.0)
+    entries = {
+        f"Functional.linear.{at}.forward": forward([tensor(1.0), _weight(norm)], [tensor(2.0 + at)])
+        for at, norm in enumerate(weights)
+    }
+    entries["Functional.linear.1.backward"] = backward([tensor(3.0)], [tensor(4.0)])
+    entries |= {
+        f"Tensor.{update}.{at}.forward": forward([_weight(norm)], [tensor(8.0 + at)])
+        for at, norm in enumerate(weights)
+    }
+    return build_tree(read_dump(write_dump(folder, entries, dict.fromkeys(entries), {})))
+
+
+def _weight(norm: float) -> Json:
+    return tensor(norm, requires_grad=True)
