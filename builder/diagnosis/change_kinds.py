@@ -123,7 +123,12 @@ _Reading: TypeAlias = (
 def _read_otherwise(
     reason: _Reading, inherits: Iterable[Hashable]
 ) -> Iterator[tuple[Hashable, ...]]:
-    """What a node reads otherwise; `inherits` are the fingerprints of what no call made."""
+    """What a node reads otherwise; `inherits` are the fingerprints of what no call made.
+
+    Of one line it is one cause, whatever the value shows of itself from turn to turn: elements in
+    other places here, another value where these have been mixed.
+    """
+    yield ("read", reason.value)
     match reason:
         case Rewired():
             yield ("rewired", reason.value, type_of(reason.maker), type_of(reason.instead))

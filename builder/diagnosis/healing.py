@@ -16,7 +16,7 @@ from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.own_healing import Agrees, BothEdges, OwnHealing
-from builder.dump.statistic_cells import number_of
+from builder.dump.statistic_cells import constant_of
 from builder.dump.values import Record
 from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
@@ -209,4 +209,4 @@ def _is_one_number(one: Record, other: Record) -> bool:
     plain, tensor = (one, other) if one.dtype is None else (other, one)
     if plain.dtype is not None or tensor.dtype is None or not isinstance(plain.value, int | float):
         return False
-    return number_of(tensor.Max) == number_of(tensor.Min) == plain.value
+    return constant_of(tensor.Max, tensor.Min) == plain.value

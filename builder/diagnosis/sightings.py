@@ -134,11 +134,12 @@ class Sightings:
             # How far apart a value may be that nobody made is a guess, of which the same value
             # read elsewhere needs none, nor does what diverges by its score.
             if excess.times > PLAIN or facts.is_divergent[excess.row]:
-                yield ("outside", value)
+                yield from (("outside", value), ("read", value))
         elif excess.way == "rewired" and ours is not None and theirs is not None:
             yield ("rewired", value, type_of(ours.name), type_of(theirs.name))
+            yield ("read", value)
         elif excess.way == "moved" and ours is not None:
-            yield ("moved", value, type_of(ours.name))
+            yield from (("moved", value, type_of(ours.name)), ("read", value))
 
 
 def _changes_nothing(tree: Tree, node: TreeNode, prints: Fingerprints) -> bool:

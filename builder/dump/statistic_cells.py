@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +22,12 @@ def number_of(cell: Cell) -> float:
         return float(cell) if cell is not None else float("nan")
     except ValueError:
         return float("nan")
+
+
+def constant_of(largest: Cell, smallest: Cell) -> float | None:
+    """The one number that all elements of a tensor are; None where they are not known to be one."""
+    numbers = number_of(largest), number_of(smallest)
+    return numbers[0] if numbers[0] == numbers[1] and isfinite(numbers[0]) else None
 
 
 def numbers_of(cells: Sequence[Cell]) -> Floats:

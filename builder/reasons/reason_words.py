@@ -341,9 +341,10 @@ SENTENCES: Mapping[str, Words] = {
         "位于卡 {ranks}（{coordinates}）{there}",
     ),
     "elements_moved": Words(
-        "{maker} puts out the same elements in both runs; in {value} they stand in other places: "
-        "they were moved on the way here",
-        "{maker} 在两次运行中输出相同的元素，而 {value} 中它们的位置不同：元素在途中被移动",
+        "{maker} puts out the same in both runs; {value} takes other elements of it, or has them "
+        "in other places: they were moved on the way here",
+        "{maker} 在两次运行中的输出相同，而 {value} 取了其中另外的元素，或元素位置不同："
+        "在途中被移动",
     ),
     **VALUE_SENTENCES,
     "two_frameworks": Words(

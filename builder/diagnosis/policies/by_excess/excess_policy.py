@@ -31,12 +31,14 @@ from builder.diagnosis.policies.by_excess.excess_rules import (
     through_a_call_without_values,
 )
 from builder.diagnosis.sightings import Sightings
-from builder.diagnosis.verdicts import Verdict
+from builder.diagnosis.verdicts import Named, Verdict
+from builder.dump.statistic_cells import constant_of
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.flow.parameter_readers import ParameterReaders
 from builder.match.tree import TreeNode
 from builder.operators.table import has
+from builder.reasons import ArgumentDiffers
 
 # A call that is not as in the other run has a cause already: any excess will do.
 _CHANGED = 1.0
@@ -263,6 +265,10 @@ class ByExcess:
         rows = [r for r in self._known.inputs(node) if r not in parameters]
         read = [self._edges.of_input(node, r) for r in rows]
         self.sightings.note(node, [*read, *self._edges.of_other_forms(rows)])
+        if node.phase == "after":
+            otherwise = self._begun_otherwise(node, read) or self._given_others(node)
+            if otherwise is not None:
+                return otherwise
         worst = max(read, key=_times, default=NO_EXCESS)
         if worst.times <= (_CHANGED if worst.way == "changed" else PLAIN):
             return None
@@ -294,6 +300,38 @@ class ByExcess:
             self._parameters,
             self._has_read,
         )
+
+    def _begun_otherwise(self, node: TreeNode, read: Sequence[Excess]) -> Verdict | None:
+        """An update that reads a state which began as another number.
+
+        Nobody made it and it is one number throughout: no gradient makes such a state, whatever
+        differs before. A tensor of one element may be a norm, and come of gradients.
+        """
+        comparison, paired = self._facts.comparison, self._facts.paired
+        for excess in read:
+            row = excess.row
+            if excess.way != "outside" or comparison.statistics[0].size[row] < 2:
+                continue
+            sides = paired.ours[row], paired.theirs[row]
+            ours, theirs = (constant_of(one.Max, one.Min) for one in sides)
+            if ours is not None and theirs is not None and ours != theirs:
+                numbers = f"{ours:.4g}", f"{theirs:.4g}"
+                reason = ArgumentDiffers(comparison.keys[row], *numbers)
+                return Verdict(node, Named("argument_differs", node, reason), excess=excess)
+        return None
+
+    def _given_others(self, node: TreeNode) -> Verdict | None:
+        """A call on gradients that one run alone gives further tensors, behind another finding.
+
+        No value decides how many there are; a gradient that one run alone has would.
+        """
+        if not self._attribution.findings or self._changes.gone_back.calls:
+            return None
+        rows = self._changes.given_by_one_run(node)
+        if not rows:
+            return None
+        reason = self._facts.argument_reason(rows[0])
+        return Verdict(node, Named("argument_differs", node, reason))
 
     def _said_already(self, node: TreeNode, excess: Excess) -> Finding | None:
         """The finding that named this edge where the value went over it before."""

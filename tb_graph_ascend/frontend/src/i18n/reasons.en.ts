@@ -73,7 +73,7 @@ export const reasonsEn: Record<string, string> = {
   update_alone: "the gradient that the optimizer reads and the parameter before agree, what it leaves does not: its settings, its state or the update itself",
   shard_differs: "rank {{ranks}} ({{coordinates}}) has a part that is off",
   on_ranks: "on rank {{ranks}} ({{coordinates}}){{there}}",
-  elements_moved: "{{maker}} puts out the same elements in both runs; in {{value}} they stand in other places: they were moved on the way here",
+  elements_moved: "{{maker}} puts out the same in both runs; {{value}} takes other elements of it, or has them in other places: they were moved on the way here",
   elements_differ: "{{value}}: the four statistics agree, but the elements are off by about {{error, apart}}",
   elements_differ_elements: "{{value}}: the four statistics agree, but the elements are off by {{error, apart}}",
   elements_apart: "{{value}}: its elements are off by about {{error, apart}}",

@@ -73,7 +73,7 @@ export const reasonsZh: Record<string, string> = {
   update_alone: "优化器读取的梯度和更新前的参数都一致，更新后的参数不一致：问题在优化器的设置、状态或更新本身",
   shard_differs: "卡 {{ranks}}（{{coordinates}}）的分片有误",
   on_ranks: "位于卡 {{ranks}}（{{coordinates}}）{{there}}",
-  elements_moved: "{{maker}} 在两次运行中输出相同的元素，而 {{value}} 中它们的位置不同：元素在途中被移动",
+  elements_moved: "{{maker}} 在两次运行中的输出相同，而 {{value}} 取了其中另外的元素，或元素位置不同：在途中被移动",
   elements_differ: "{{value}}：四个统计量一致，但元素相差约{{error, apart}}",
   elements_differ_elements: "{{value}}：四个统计量一致，但元素相差{{error, apart}}",
   elements_apart: "{{value}}：元素相差约{{error, apart}}",
