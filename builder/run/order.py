@@ -13,16 +13,13 @@ from builder.reasons import (
     BatchDiffers,
     BatchRows,
     BatchShaped,
-    ExtraCalls,
-    ExtraReplaced,
     InputDiffers,
     IntroducedBeyond,
-    MissingCalls,
-    MissingReplaced,
     OptimizerDiffers,
     RowsDiffer,
     UnrecordedDiffers,
 )
+from builder.run.carried import OTHER_CALLS, without_carried
 from builder.run.healed import with_healed
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.run.uncleared import is_uncleared, with_uncleared
@@ -30,7 +27,6 @@ from builder.work.outcome import PairOutcome, StoredFinding
 
 # What a step inherits from the one before it: its weights, and what was computed from them.
 _INHERITED = ("parameter_differs", "input_differs")
-_OTHER_CALLS = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced)
 
 
 def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[StoredFinding]]:
@@ -70,7 +66,8 @@ def order_findings(
     step whose gradients all agree, the optimizer is named as the reason. A collective hands on what
     any of its ranks put in: where one of these has a finding, that explains the others'. Findings
     of one cause become one, with its places: those of the others, and where the same change shows
-    that is no finding there. Those that heal stand last.
+    that is no finding there. Other calls that showed nothing before and read weights that rounding
+    has moved since are none. Those that heal stand last.
     """
     listed = list(discords)
     by_rank: defaultdict[int, list[PairOutcome]] = defaultdict(list)
@@ -81,7 +78,8 @@ def order_findings(
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
     kept = _without_receivers(ordered, links)
     seen = _Seen(outcomes, kept)
-    return with_healed([_one_cause(group, seen) for group in by_cause(kept)], outcomes)
+    causes = [_one_cause(group, seen) for group in without_carried(by_cause(kept), by_rank)]
+    return with_healed(causes, outcomes)
 
 
 def _without_receivers(
@@ -252,7 +250,7 @@ def _showed_nothing_before(finding: StoredFinding) -> bool:
     what is off, as where an optimizer makes whole steps of rounding.
     """
     earlier = any(place.step < finding.step for place in finding.places)
-    return earlier and isinstance(finding.reasons[0], _OTHER_CALLS)
+    return earlier and isinstance(finding.reasons[0], OTHER_CALLS)
 
 
 def _sides(outcomes: Sequence[PairOutcome]) -> int:
@@ -321,9 +319,10 @@ def _explained_by(
     """The place of the finding of an earlier step that explains another one."""
     if is_rewritten(finding):  # the same again, and not what the step before left
         return _update_before(finding, listed) if rewritten is None else rewritten
-    first = listed[0].step if listed else finding.step
-    if first < finding.step and _is_inherited(finding):
-        return 0
+    left = (at for at, one in enumerate(listed) if not one.heals_by_itself)
+    first = next(left, None)  # what heals by itself leaves nothing to a step behind it
+    if first is not None and listed[first].step < finding.step and _is_inherited(finding):
+        return first
     if finding.kind == "argument_differs" and runs_behind_gradients(finding.sort_key):
         return _update_before(finding, listed)  # as by an optimizer's count of its steps
     if ".parameters_grad." in finding.name:  # added to what was not cleared
@@ -344,7 +343,7 @@ def _update_before(finding: StoredFinding, listed: Sequence[StoredFinding]) -> i
     made = (
         place
         for place, one in enumerate(listed)
-        if isinstance(one.reasons[0], _OTHER_CALLS) and runs_behind_gradients(one.sort_key)
+        if isinstance(one.reasons[0], OTHER_CALLS) and runs_behind_gradients(one.sort_key)
         if one.step < finding.step or (one.line is not None and one.line == finding.line)
     )
     return next(made, None)

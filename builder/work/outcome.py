@@ -154,6 +154,7 @@ class PairOutcome:
     amplified: tuple[Reason, ...] = ()
     unjudged: tuple[str, ...] = ()
     gradients_agree: bool | None = None
+    updates_apart: float | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
     weights_by_hand: tuple[bool, ...] = ()

@@ -46,6 +46,7 @@ from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
 from builder.work.stored_gradients import stored_gradients
+from builder.work.updates import updates_apart
 from msprobe_core.format import COMMUNICATION, framework_named
 
 
@@ -123,6 +124,7 @@ def outcome_of(
         amplified=tuple(map(_amplifies, result.walked.amplified)),
         unjudged=tuple(node.name for node in result.walked.unjudged),
         gradients_agree=_gradients_agree(comparison, is_parallel=is_parallel),
+        updates_apart=updates_apart(comparison) if instructions.several_steps else None,
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
         weights_by_hand=_weight_states(result.pair, rules),
