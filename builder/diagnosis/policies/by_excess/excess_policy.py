@@ -325,13 +325,20 @@ class ByExcess:
 
         No value decides how many there are; a gradient that one run alone has would.
         """
-        if not self._attribution.findings or self._changes.gone_back.calls:
+        if not self._attribution.findings or not self._all_go_back:
             return None
         rows = self._changes.given_by_one_run(node)
         if not rows:
             return None
         reason = self._facts.argument_reason(rows[0])
         return Verdict(node, Named("argument_differs", node, reason))
+
+    @cached_property
+    def _all_go_back(self) -> bool:
+        """Whether both runs go back through the same calls and modules."""
+        trees = self._matching.problem, self._matching.benchmark
+        back = (n for tree in trees for n in tree.in_order if n.direction == "backward")
+        return all(node in self._matching.partner for node in back)
 
     def _said_already(self, node: TreeNode, excess: Excess) -> Finding | None:
         """The finding that named this edge where the value went over it before."""
