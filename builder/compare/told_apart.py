@@ -66,14 +66,15 @@ def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
 def common_factor(comparison: Comparison, row: int) -> float | None:
     """By what all elements of the problem's value are multiplied; None where no one number tells.
 
-    Nor does one where it is so near to one that the share by which the value is off says more.
+    Nor does one where it is so near to one that the share by which the value is off says more, or
+    where nothing but zeros is left.
     """
     whole = comparison.elements.tensors.get(row)
     if whole is not None:
         factor = _of_one_line(comparison, row, whole.cosine)
     else:
         factor = _of_parallel_sketches(comparison, row)
-    return None if factor is None or abs(factor - 1.0) <= _NEAR_ONE else factor
+    return None if not factor or abs(factor - 1.0) <= _NEAR_ONE else factor
 
 
 def _of_one_line(comparison: Comparison, row: int, cosine: float) -> float | None:

@@ -23,6 +23,7 @@ from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
 from builder.match.tree import Tree, TreeNode, subtree
+from builder.match.turns import pair_turns
 from builder.match.unmatched import why_unmatched
 from builder.match.updated_parameters import pairs_by_parameter, same_updates
 from msprobe_core.format import MODULE_PREFIXES
@@ -301,13 +302,16 @@ class _Matcher:
     ) -> None:
         loose = self.matching.across_frameworks
         trees = self.matching.problem, self.matching.benchmark
+        turned: set[int] = set()
         if call_names(left, rank, loose) == call_names(right, rank, loose):
             pairs = list(enumerate(range(len(left))))
         else:
             ours, theirs = self._readers
             tokens = call_tokens(left, trees[0], rank, loose, ours)
-            pairs = align(tokens, call_tokens(right, trees[1], rank, loose, theirs))
+            others = call_tokens(right, trees[1], rank, loose, theirs)
+            pairs, turned = pair_turns(align(tokens, others), tokens, others)
         pairs, crossed = pair_crosswise(pairs, left, right, trees)
+        crossed |= turned
         for i, j in pairs:
             self.matching.pair(left[i], right[j], "crosswise" if i in crossed else "aligned")
 
