@@ -137,7 +137,8 @@ class Sightings:
                 yield from (("outside", value), ("read", value))
         elif excess.way == "rewired" and ours is not None and theirs is not None:
             yield ("rewired", value, type_of(ours.name), type_of(theirs.name))
-            yield ("read", value)
+            if excess.times > PLAIN:
+                yield ("read", value)
         elif excess.way == "moved" and ours is not None:
             yield from (("moved", value, type_of(ours.name)), ("read", value))
 
