@@ -244,14 +244,14 @@ SENTENCES: Mapping[str, Words] = {
         "的参数",
     ),
     "gradients_kept": Words(
-        "it is the benchmark's gradient plus what was there before, in step {step}: the gradients "
-        "were not cleared in between",
-        "等于标杆侧的梯度加上此前（第 {step} 步）的梯度：两者之间没有清零",
+        "the problem run did not clear the gradients in between: this one is the benchmark's plus "
+        "what was there before (step {step})",
+        "问题侧在两者之间没有将梯度清零：此梯度等于标杆侧的梯度加上此前（第 {step} 步）的梯度",
     ),
     "gradients_cleared": Words(
-        "it lacks the gradient that was there before, in step {step}, to which the benchmark run "
-        "adds: the gradients were cleared in between",
-        "缺少此前（第 {step} 步）的梯度，而标杆侧在其上累加：两者之间梯度被清零",
+        "the problem run cleared the gradients in between: this one lacks what was there before "
+        "(step {step}), to which the benchmark run adds",
+        "问题侧在两者之间将梯度清零：此梯度缺少此前（第 {step} 步）的部分，而标杆侧在其上累加",
     ),
     "optimizer": Words(
         "all gradients of step {step} agree, so the optimizer's update is what differs",
