@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from builder.match.align import Token
+from builder.match.turns import pair_turns
 from tests.builder.dumps import forward, tensor, write_dump
 from tests.growth.stages import asking, build
 
@@ -14,6 +16,13 @@ def pair_sets(folder: Path, count: int) -> None:
     for at in range(count):
         pairs = [{"problem": f"x{at}.{one}", "benchmark": f"y{one}"} for one in range(20)]
         ask("pair-sets", "POST", {"pairs": pairs})
+
+
+def turns(folder: Path, count: int) -> None:
+    """Lines of a loop, each shifted by a turn; one after the other would take a partner away."""
+    tokens = [Token("mul", line=at // 3) for at in range(3 * count)]
+    shifted = [(at, at + 1) for at in range(3 * count - 1)]
+    pair_turns(shifted, tokens, [*tokens[:-1], Token("mul", line="other")])
 
 
 def manual_pairs(folder: Path, count: int) -> None:
