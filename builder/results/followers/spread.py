@@ -46,7 +46,8 @@ NOWHERE = Spread(0, 0, 0)
 def spread_of(here: StepFollowers, nodes: Iterable[int], *, alone: bool = False) -> Spread:
     """How far a cause reaches in a step and rank, by its nodes there.
 
-    Where it is `alone` in its file, what comes of weights of the step before comes of it as well.
+    Where it is `alone` in its file and began before, what comes of weights of the step before comes
+    of it as well.
     """
     rows = _cause_rows(here, nodes)
     certain, perhaps = (int(counts[rows].sum()) for counts in here.counts)
@@ -90,7 +91,9 @@ def spreads(results: Results) -> dict[int, Spread]:
         here = step_followers(results, step, rank, placed)
         for one in placed:
             of = one.finding.id
-            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes, alone=alone)
+            # Weights that differ before it begins are none of its doing.
+            left = alone and one.finding.step < step
+            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes, alone=left)
     return found
 
 

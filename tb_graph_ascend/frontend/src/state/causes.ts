@@ -130,11 +130,11 @@ export function isPlaceOf({ nodes }: Cause, node: number | null): boolean {
 }
 
 /** How many of the divergent nodes of the step and rank on screen go back to any of its places there, and
- * their nodes; null where it is not on them, or nothing diverges. Where it is `alone` in its file, what comes of weights of
- * the step before comes of it as well. */
+ * their nodes; null where it is not on them, or nothing diverges. Where it is `alone` in its file and began before, what
+ * comes of weights of the step before comes of it as well. */
 export function ledBackTo(
   t: TFunction,
-  { nodes }: Cause,
+  { nodes, finding }: Cause,
   shares: DivergentShares | undefined,
   alone = false,
 ): { nodes: number[]; text: string } | null {
@@ -143,7 +143,8 @@ export function ledBackTo(
   if (!shares || own.length === 0 || shares.divergent === 0) return null;
   const count = own.reduce((sum, share) => sum + share.count, 0);
   const perhaps = own.reduce((sum, share) => sum + share.perhaps, 0);
-  const weights = alone ? shares.earlier : 0;
+  const before = shares.earlier_step;
+  const weights = alone && typeof before === "number" && finding.step <= before ? shares.earlier : 0;
   const through = weights > 0 ? t("answer.ledBackWeights", { count: weights, step: shares.earlier_step }) : "";
   const text = ledBackText(t, count + weights, shares.divergent) + through + perhapsText(t, perhaps);
   return { nodes: own.map(({ node }) => node), text };

@@ -32,7 +32,7 @@ import {
 
 describe("ledBackTo", () => {
   const { t } = createI18n();
-  const cause = { nodes: [7, 70] } as Cause;
+  const cause = { nodes: [7, 70], finding: { step: 0 } } as Cause;
   const shares = { divergent: 101, causes: [{ node: 70, count: 50, perhaps: 0 }], others: 51, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
     const both = { divergent: 101, causes: [{ node: 7, count: 20, perhaps: 0 }, { node: 8, count: 1, perhaps: 0 }, { node: 70, count: 50, perhaps: 0 }], others: 30, perhaps: 0, ahead: 0, earlier: 0, earlier_step: null, came: null, again: null };
@@ -44,7 +44,7 @@ describe("ledBackTo", () => {
   it("says in Chinese that all trace back to it", async () => {
     const i18n = createI18n();
     await changeLanguage(i18n, "zh");
-    expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("此处全部 50 个有差异的节点都可追溯到它");
+    expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("本步中全部 50 个有差异的节点都可追溯到它");
   });
   it("says how many more trace back to it perhaps", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
@@ -53,7 +53,9 @@ describe("ledBackTo", () => {
   it("adds what came through weights to the one cause of a file, and to none of several", () => {
     const later = { ...shares, others: 11, earlier: 40, earlier_step: 0 };
     expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes in this step trace back to it, 40 of them through the weights of step 0");
-    expect(ledBackTo(t, cause, later)?.text).toBe("50 of 101 divergent nodes in this step trace back to it");
+    const none = "50 of 101 divergent nodes in this step trace back to it";
+    expect(ledBackTo(t, cause, later)?.text).toBe(none);
+    expect(ledBackTo(t, { ...cause, finding: { step: 1 } } as Cause, later, true)?.text).toBe(none);
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();

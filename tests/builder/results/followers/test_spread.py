@@ -24,6 +24,7 @@ from builder.results.followers.spread import (
     divergent_nodes,
     shares_of,
     spread_of,
+    spreads,
     worst_scores,
 )
 from builder.results.followers.states import states_of
@@ -241,6 +242,21 @@ def test_what_comes_through_weights_comes_of_the_one_cause_of_a_file(tmp_path: P
     assert cause.propagated_to >= both.certain and cause.divergent is not None
     assert cause.propagated_to == cause.divergent
     opened.close()
+    later = next(place for place in cause.places if place.step == 1)
+    with closing(sqlite3.connect(made.path)) as connection:
+        graph = "(SELECT id FROM graph WHERE step = 1 AND side = 'problem')"
+        connection.execute(
+            f"UPDATE finding SET node = ?, graph = {graph}, places = '[]'", (later.node,)
+        )
+        connection.commit()
+    with closing(open_results(made.path)) as moved:  # it begins behind these weights
+        (spread,) = spreads(moved).values()
+        here = step_followers(moved, 1, 0)
+    assert (spread.certain, spread.divergent) == (
+        spread_of(here, [later.node]).certain,
+        here.divergent_count,
+    )
+    assert spread.certain < spread.divergent
 
 
 def again(reads: float, score: float, before: float = 0.5) -> SameCause | None:
