@@ -44,7 +44,7 @@ describe("ledBackTo", () => {
   it("says in Chinese that all trace back to it", async () => {
     const i18n = createI18n();
     await changeLanguage(i18n, "zh");
-    expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("此处全部 50 个有差异的节点都可追溯到它");
+    expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("本步中全部 50 个有差异的节点都可追溯到它");
   });
   it("says how many more trace back to it perhaps", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
