@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from builder.reasons import (
+    ArgumentDiffers,
     AttributeDiffers,
     ErrorOf,
     Explained,
     Fact,
+    Introduced,
     MergedValues,
     NormErrorGrows,
     OnRanks,
@@ -21,6 +23,7 @@ from builder.reasons import (
     Surplus,
     UnrecordedDiffers,
     sentence,
+    sentences,
 )
 from builder.reasons.phrase_words import PHRASES
 from builder.reasons.rank_words import RANK_SENTENCES
@@ -93,6 +96,18 @@ def test_a_share_is_neither_rounded_away_nor_thirteen_digits_long(
     said = sentence(Explained("output.0", share, 0.0))
     assert said == f"output.0 is off by {shown}, and nothing before it explains that"
     assert percent(0.0) == "0.0%"
+
+
+def test_evidence_ends_before_what_its_call_explains() -> None:
+    """That nothing explains it would contradict the call told above; a share stays."""
+    alone, shared = Explained("output.0", 0.3, 0.0), Explained("output.0", 0.3, 0.1)
+    argument = ArgumentDiffers("input.1", "0.5", "1.0")
+    assert sentences([argument, alone])[1] == "output.0 is off by 30.0%"
+    assert sentences([argument, alone], "zh")[1] == "output.0 相差 30.0%"
+    assert sentences([argument, shared])[1].endswith("explains 33.3% of that")
+    made = Introduced("output.0", 0.0, 0.9)
+    assert sentences([made, alone])[1].endswith(", and nothing before it explains that")
+    assert sentences([alone, argument])[0] == sentence(alone)
 
 
 def test_an_estimate_is_about_and_a_measured_number_is_not() -> None:

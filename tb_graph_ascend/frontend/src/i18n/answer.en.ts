@@ -3,9 +3,6 @@
 export const answerEn = {
   answer: {
     label: "Where it begins",
-    begins: "It begins in {{module}}",
-    beginsBackward: "It begins in the backward pass of {{module}}",
-    beginsOptimizer: "It begins in the optimizer",
     says: ": ",
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",

@@ -5,9 +5,6 @@ import type { answerEn } from "./answer.en";
 export const answerZh: typeof answerEn = {
   answer: {
     label: "差异的起点",
-    begins: "差异始于 {{module}}",
-    beginsBackward: "差异始于 {{module}} 的反向过程",
-    beginsOptimizer: "差异始于优化器",
     says: "：",
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",
     itself: "它",

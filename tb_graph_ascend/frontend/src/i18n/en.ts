@@ -3,6 +3,7 @@
 import { trendsEn } from "./trends.en";
 import { acrossEn } from "./across.en";
 import { answerEn } from "./answer.en";
+import { beginsEn } from "./begins.en";
 import { boxesEn } from "./boxes.en";
 import { certaintyEn } from "./certainty.en";
 import { claimEn } from "./claim.en";
@@ -81,6 +82,7 @@ export const en = {
     communication: "Communication",
   },
   answer: answerEn.answer,
+  begins: beginsEn,
   claim: claimEn,
   strip: {
     label: "Steps × ranks",

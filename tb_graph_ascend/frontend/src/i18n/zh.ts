@@ -4,6 +4,7 @@ import { trendsZh } from "./trends.zh";
 import type { Texts } from "./en";
 import { acrossZh } from "./across.zh";
 import { answerZh } from "./answer.zh";
+import { beginsZh } from "./begins.zh";
 import { boxesZh } from "./boxes.zh";
 import { certaintyZh } from "./certainty.zh";
 import { claimZh } from "./claim.zh";
@@ -82,6 +83,7 @@ export const zh: Texts = {
     communication: "通信",
   },
   answer: answerZh.answer,
+  begins: beginsZh,
   claim: claimZh,
   strip: {
     label: "步 × 卡",
