@@ -308,6 +308,7 @@ export const en = {
     renamed: "no partner of this name; perhaps renamed, for the same class stands at the same place",
     counter_shifted: "no partner of this number; perhaps its calls are counted otherwise",
     other_parameter: "the other run updates no parameter of this name",
+    recomputed: "recomputed by a checkpoint",
     root: "root",
   },
   mapping: formsEn.mapping,

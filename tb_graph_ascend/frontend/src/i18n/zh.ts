@@ -308,6 +308,7 @@ export const zh: Texts = {
     renamed: "没有同名节点；或许改了名，因为同一位置有同类节点",
     counter_shifted: "没有同序号的节点；或许调用的计数不同",
     other_parameter: "另一侧不更新此名称的参数",
+    recomputed: "由激活检查点重新计算",
     root: "根",
   },
   mapping: formsZh.mapping,
