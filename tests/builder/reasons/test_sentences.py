@@ -21,6 +21,7 @@ from builder.reasons import (
     RankReason,
     Reason,
     Surplus,
+    TwoImplementations,
     UnrecordedDiffers,
     sentence,
     sentences,
@@ -33,7 +34,7 @@ from builder.reasons.sentences import apart, factor, percent
 REASONS: tuple[type[Fact], ...] = (*get_args(Reason), *get_args(RankReason))
 ALL_SENTENCES = {**SENTENCES, **RANK_SENTENCES}
 # What sentences may hold beside the fields: clauses that are made of them.
-CLAUSES = {"before", "perhaps"}
+CLAUSES = {"before", "parts", "perhaps"}
 
 
 def code_of(reason: type[Fact]) -> str:
@@ -108,6 +109,13 @@ def test_evidence_ends_before_what_its_call_explains() -> None:
     made = Introduced("output.0", 0.0, 0.9)
     assert sentences([made, alone])[1].endswith(", and nothing before it explains that")
     assert sentences([alone, argument])[0] == sentence(alone)
+
+
+def test_weights_that_are_neither_fused_nor_in_parts_are_not_counted() -> None:
+    assert "by their values, 76 modules" in sentence(TwoImplementations(98, 98, 0, 76))
+    some = TwoImplementations(98, 98, 3, 76)
+    assert "by their values (3 of them fused or in parts), 76" in sentence(some)
+    assert "98/98 个权重（其中 3 个为融合或拆分），76 个模块" in sentence(some, "zh")
 
 
 def test_an_estimate_is_about_and_a_measured_number_is_not() -> None:

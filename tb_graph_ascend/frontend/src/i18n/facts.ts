@@ -43,6 +43,7 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   if (facts.shared === null) worded.shared = t("facts.notCounted");
   if (code === "explained") worded.before = facts.explained === 0 && tellsOfCalls(below) ? "" : before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
+  if (code === "two_implementations") worded.parts = facts.fused === 0 ? "" : t("facts.parts", { fused: Number(facts.fused) });
   if (!isWorded(code)) return worded;
   for (const name of WORDED[code]) {
     const fact = worded[name];

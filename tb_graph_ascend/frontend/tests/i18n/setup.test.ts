@@ -17,6 +17,13 @@ it.each([
   expect(percent(0)).toBe("0.0 %");
 });
 
+it("counts weights that are fused or in parts where there are any", () => {
+  const { t } = createI18n();
+  const told = (fused: number) => reasonText(t, { code: "two_implementations", found: 98, weights: 98, fused, modules: 76 });
+  expect(told(0)).toContain("by their values, 76 modules");
+  expect(told(3)).toContain("by their values (3 of them fused or in parts), 76 modules");
+});
+
 describe("evidence", () => {
   const off: Extract<Reason, { code: "explained" }> = { code: "explained", value: "output.0", apart: 0.3, explained: 0.03 };
 
