@@ -321,10 +321,11 @@ export function reasonsByPlace({ finding: { reasons } }: Cause): { everywhere: R
 }
 
 /** In how many places a cause is, and how many of them are on screen: all else around a card is of these. */
-export function placesText(t: TFunction, { places, place_count: count }: Cause, at: { step: number | null; rank: number | null }): string {
+export function placesText(t: TFunction, { places, place_count: count, ranks }: Cause, at: { step: number | null; rank: number | null }): string {
   const here = places.filter(({ step, rank }) => step === at.step && rank === at.rank).length;
   const told = here > 0 && here < count && places.length === count;
-  return told ? t("findings.placesHere", { count: here, total: count }) : t("findings.places", { count });
+  if (!told) return t("findings.places", { count });
+  return t(ranks.length > 1 ? "findings.placesOnRank" : "findings.placesHere", { count: here, total: count });
 }
 
 /** A place of a cause: its module and call, then step and rank, for these alone may be those of many. */
