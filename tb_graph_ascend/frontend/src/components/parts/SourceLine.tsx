@@ -2,12 +2,15 @@
  * benchmark's line reads otherwise, or gives the call other arguments, it stands below, and the words that differ are
  * marked in both. */
 
+import { Fragment, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Cause, Side } from "../../api/types";
 import { type LinesApart, callerFrame, modelFrame, otherLine, readsOtherwise, saidOfSame } from "../../state/sourcelines";
 import type { Frame } from "../../text/frames";
 import { wordsApart } from "../../text/wordsapart";
+
+const BREAKS = /(?<=[([{,])|(?<=\.)(?=[A-Za-z_])/;
 
 interface Props {
   /** A cause, or where it begins since pairs were made, which is no finding. */
@@ -56,15 +59,25 @@ function LineThere({ lines, stack }: { lines: LinesApart; stack: readonly string
 /** A line of code, with a mark on the words that another one, if there is one, has otherwise. */
 function Code({ code, other, side }: { code: string; other: string | undefined; side: Side }) {
   if (code === "") return null;
-  if (!other) return <code>{code}</code>;
+  if (!other) return <code>{breakable(code)}</code>;
   const { before, apart, after } = wordsApart(code, other);
   return (
     <code>
-      {before}
-      {apart !== "" && <mark className={side}>{apart}</mark>}
-      {after}
+      {breakable(before)}
+      {apart !== "" && <mark className={side}>{breakable(apart)}</mark>}
+      {breakable(after)}
     </code>
   );
+}
+
+/** Code that wraps behind brackets, commas and the dots of names, not inside of words. */
+function breakable(code: string): ReactNode {
+  return code.split(BREAKS).map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
 }
 
 /** A file and line, and the gap behind it. */
