@@ -137,8 +137,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "word.likely": Words("likely", "很可能"),
     "word.possible": Words("possible", "可能"),
     "basis.measured": Words(
-        "values were compared exactly",
-        "数值为精确比对",
+        "what differs was measured exactly, not estimated",
+        "差异为精确测得，并非估计",
     ),
     "basis.called": Words(
         "both recordings say what is called and with what, and the values behind it differ",

@@ -7,7 +7,7 @@ export const sureEn = {
     possible: "possible",
   },
   basis: {
-    measured: "values were compared exactly",
+    measured: "what differs was measured exactly, not estimated",
     called: "both recordings say what is called and with what, and the values behind it differ",
     estimated: "compared by projections of all elements, which differ by more than rounding (errors given are right within a factor of 2)",
     edges: "two programs were compared at the edges of their modules, not inside",

@@ -7,7 +7,7 @@ export const sureZh = {
     possible: "可能",
   },
   basis: {
-    measured: "数值为精确比对",
+    measured: "差异为精确测得，并非估计",
     called: "两次运行都记录了调用了什么、以什么参数调用，且其后的值不同",
     estimated: "由全部元素的投影比对，相差超出舍入范围（所给误差在 2 倍以内准确）",
     edges: "两个程序只在模块边界处比对，未比对内部",
