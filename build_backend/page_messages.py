@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,6 +18,8 @@ from builder import reasons
 from builder.claim_words import NAMED, WORDS, Language
 from builder.dump.stack_frames import RECORDERS
 from builder.finding_certainty import CERTAINTY_WORDS
+from builder.reasons.beginning_words import BEGINNINGS
+from builder.reasons.first_reasons import CALLED, FED
 from builder.reasons.phrase_words import PHRASES
 from builder.reasons.reason_words import SENTENCES
 from msprobe_core.format.frameworks import PACKAGES
@@ -109,6 +111,10 @@ def page_files() -> dict[Path, str]:
             f"{_REASONS_HEAD}\n\n"
             f"export const reasons{end}: Record<string, string> = {_typescript(sentences)};\n"
         )
+        files[SOURCES / "i18n" / f"begins.{language}.ts"] = (
+            f"{_REASONS_HEAD}\n\n"
+            f"export const begins{end} = {_typescript(_nested(BEGINNINGS, language))};\n"
+        )
         files[SOURCES / "i18n" / f"facts.{language}.ts"] = (
             f"{_REASONS_HEAD}\n\nexport const facts{end} = {_typescript(phrases)};\n"
         )
@@ -135,8 +141,18 @@ def _kinds() -> str:
     }
     return (
         f"{_REASONS_HEAD}\n\n/** What a reason is said of, by its code. */\n"
-        f"export const REASON_KINDS = {_typescript(found)} as const;\n"
+        f"export const REASON_KINDS = {_typescript(found)} as const;\n\n"
+        "/** What the two runs call, and with what. */\n"
+        f"export const CALLED = {_codes(CALLED)};\n\n"
+        "/** That a call only reads what differs. */\n"
+        f"export const FED = {_codes(FED)};\n"
     )
+
+
+def _codes(classes: Iterable[type[reasons.Fact]]) -> str:
+    """The codes of reasons as a set of the page."""
+    codes = sorted(str(one.__struct_config__.tag) for one in classes)
+    return f"new Set<string>({json.dumps(codes)})"
 
 
 def _packages() -> str:

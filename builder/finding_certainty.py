@@ -13,15 +13,8 @@ import msgspec
 
 from builder.claim_words import Language
 from builder.reasons import (
-    ArgumentDiffers,
-    AttributeDiffers,
-    CalledEarlier,
-    CalledLater,
     Drift,
     Explained,
-    ExtraCalls,
-    ExtraReplaced,
-    FedOtherwise,
     FirstInexact,
     FusedAway,
     GradientsCleared,
@@ -32,10 +25,7 @@ from builder.reasons import (
     IntegersDiffer,
     Introduced,
     IntroducedBeyond,
-    MissingCalls,
-    MissingReplaced,
     NonfiniteMade,
-    PrecisionDiffers,
     Reason,
     Rewritten,
     RewrittenOn,
@@ -43,6 +33,7 @@ from builder.reasons import (
     UnrecordedDiffers,
     do_heal,
 )
+from builder.reasons.first_reasons import CALLED, tells_of_calls
 
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
@@ -80,19 +71,6 @@ _EXACT = (
     IntegersDiffer,
     NonfiniteMade,
 )
-# What the two runs call, and with what: both dumps say it, whatever numbers there are.
-_CALLED = (
-    ArgumentDiffers,
-    AttributeDiffers,
-    CalledEarlier,
-    CalledLater,
-    ExtraCalls,
-    ExtraReplaced,
-    FedOtherwise,
-    MissingCalls,
-    MissingReplaced,
-    PrecisionDiffers,
-)
 
 
 def basis_of(
@@ -124,11 +102,6 @@ def basis_of(
     return "measured" if is_whole else "estimated"
 
 
-def tells_of_calls(reasons: Sequence[Reason]) -> bool:
-    """Whether what a finding tells first is which calls there are, or how they are made."""
-    return bool(reasons) and isinstance(reasons[0], _CALLED)
-
-
 def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Certainty:
     """How sure a finding on a basis is, `behind` another one or not.
 
@@ -147,7 +120,7 @@ def _word(first: Reason, basis: Basis, *, behind: bool) -> CertaintyWord:
     if is_seen and not behind:
         return "certain"
     if behind:
-        return "likely" if is_seen and isinstance(first, _CALLED) else "possible"
+        return "likely" if is_seen and isinstance(first, CALLED) else "possible"
     return "possible" if basis == "scores" and isinstance(first, _GROWN) else "likely"
 
 
@@ -164,17 +137,17 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "word.likely": Words("likely", "很可能"),
     "word.possible": Words("possible", "可能"),
     "basis.measured": Words(
-        "its elements were compared, or numbers that must be equal",
-        "比对了其元素，或必须相等的数值",
+        "what differs was measured exactly, not estimated",
+        "差异为精确测得，并非估计",
     ),
     "basis.called": Words(
-        "each dump says what it calls and how, and what comes of it differs",
-        "两次运行的数据各自记录了所调用的内容与方式，且由此得出的值不同",
+        "both recordings say what is called and with what, and the values behind it differ",
+        "两次运行都记录了调用了什么、以什么参数调用，且其后的值不同",
     ),
     "basis.estimated": Words(
-        "sketches of the elements differ by more than rounding; relative errors come of them "
-        "within a factor of 2",
-        "元素的草图相差超出舍入范围；由草图得出的相对误差在 2 倍以内",
+        "compared by projections of all elements, which differ by more than rounding (errors "
+        "given are right within a factor of 2)",
+        "由全部元素的投影比对，相差超出舍入范围（所给误差在 2 倍以内准确）",
     ),
     "basis.edges": Words(
         "two programs were compared at the edges of their modules, not inside",

@@ -220,7 +220,7 @@ from builder.reasons.reason import (
     same_of,
     value_of,
 )
-from builder.reasons.sentences import sentence
+from builder.reasons.sentences import sentence, sentences
 
 __all__ = (
     "AllDividedTwice",
@@ -422,5 +422,6 @@ __all__ = (
     "replaced_by",
     "same_of",
     "sentence",
+    "sentences",
     "value_of",
 )

@@ -382,10 +382,10 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "two_implementations": Words(
         "two programs of one model: {found} of {weights} weights are found in the other run by "
-        "their values ({fused} of them fused or in parts), {modules} modules correspond and are "
-        "compared at their edges; the calls inside them are not compared",
-        "同一模型的两个程序：按数值在另一次运行中找到 {found}/{weights} 个权重（其中 {fused} 个为"
-        "融合或拆分），{modules} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
+        "their values{parts}, {modules} modules correspond and are compared at their edges; the "
+        "calls inside them are not compared",
+        "同一模型的两个程序：按数值在另一次运行中找到 {found}/{weights} 个权重{parts}，"
+        "{modules} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
     ),
     "tokens_aligned": Words(
         "{tokens} tokens of {requests} requests are computed by both runs, by one of them in "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from string import Formatter
 
@@ -13,6 +13,8 @@ from msgspec import UNSET
 from builder.claim_words import Language
 from builder.reasons.beside import arguments_beside
 from builder.reasons.fact import Fact
+from builder.reasons.first_reasons import tells_of_calls
+from builder.reasons.of_comparisons import TwoImplementations
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
 from builder.reasons.phrase_words import PHRASES
@@ -34,12 +36,22 @@ _MORE = re.compile(r"; and (\d+) more")
 _THERE = re.compile(r"^; there: (.*)")
 
 
-def sentence(reason: Fact, language: Language = "en") -> str:
-    """One reason in words."""
+def sentence(reason: Fact, language: Language = "en", *, below: Sequence[Fact] = ()) -> str:
+    """One reason in words, as it is said `below` others of its finding."""
     facts = {name: fact for name, fact in _facts(reason, language).items() if fact is not UNSET}
+    # That nothing explains a difference is not true right below the call that does.
+    if isinstance(reason, Explained) and reason.explained == 0 and tells_of_calls(below):
+        facts["before"] = ""
     own = f"{reason.code}_{facts.get('of')}"
     words = SENTENCES.get(own) or SENTENCES.get(reason.code) or RANK_SENTENCES[reason.code]
     return _Numbers(language).vformat(getattr(words, language), (), facts)
+
+
+def sentences(reasons: Sequence[Fact], language: Language = "en") -> list[str]:
+    """The reasons of a finding or a node in words, one below the other."""
+    return [
+        sentence(reason, language, below=reasons[:number]) for number, reason in enumerate(reasons)
+    ]
 
 
 def percent(share: float) -> str:
@@ -95,11 +107,7 @@ def _phrase(name: str, language: Language, /, **facts: object) -> str:
 
 def _facts(reason: Fact, language: Language) -> dict[str, object]:
     """The fields of a reason, their words in the language, and the clauses that they make."""
-    facts: dict[str, object] = msgspec.structs.asdict(reason)
-    if isinstance(reason, Explained):
-        facts["before"] = _before(reason, language)
-    if isinstance(reason, UnrecordedDiffers):
-        facts["perhaps"] = _perhaps(reason, language)
+    facts: dict[str, object] = msgspec.structs.asdict(reason) | _clauses(reason, language)
     if isinstance(reason, AttributeDiffers) and f"attribute.{reason.attribute}" in PHRASES:
         facts["attribute"] = _phrase(f"attribute.{reason.attribute}", language)
     if isinstance(facts.get("problem"), str) and isinstance(facts.get("benchmark"), str):
@@ -115,6 +123,19 @@ def _facts(reason: Fact, language: Language) -> dict[str, object]:
         if name in facts and facts[name] is None:
             facts[name] = _phrase(phrase, language)
     return facts
+
+
+def _clauses(reason: Fact, language: Language) -> dict[str, object]:
+    """What a sentence has beside the fields of its reason."""
+    match reason:
+        case Explained():
+            return {"before": _before(reason, language)}
+        case UnrecordedDiffers():
+            return {"perhaps": _perhaps(reason, language)}
+        case TwoImplementations(fused=fused):
+            return {"parts": _phrase("parts", language, fused=fused) if fused else ""}
+        case _:
+            return {}
 
 
 # JSON has null where a measure is not finite, and where one run gives no such argument.

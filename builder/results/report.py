@@ -35,6 +35,7 @@ from builder.reasons import (
     decode,
     replaced_by,
     sentence,
+    sentences,
 )
 from builder.results.certainty import refusal, share_of
 from builder.results.extent import Extent, extent_of
@@ -407,7 +408,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         score=row["score"],
         input_score=row["input_score"],
         introduced=row["introduced"],
-        reasons=[sentence(reason) for reason in decode(row["reasons"])],
+        reasons=sentences(decode(row["reasons"])),
         propagated_to=row["propagated_to"],
         perhaps=row["perhaps"] if "perhaps" in row.keys() else None,
         divergent=row["divergent"] if "divergent" in row.keys() else None,

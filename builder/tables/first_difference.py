@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from builder.errors import OutputError
-from builder.reasons import sentence
+from builder.reasons import sentences
 from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.pairing import Place
 from builder.tables.row_order import Call
@@ -63,7 +63,7 @@ def write_first_differences(
             "step": finding.step,
             "kind": finding.kind,
             "score": finding.score,
-            "reasons": [sentence(reason) for reason in finding.reasons],
+            "reasons": sentences(finding.reasons),
         }
         by_rank.setdefault(f"rank_{finding.rank}", []).append(named)
     path = Path(f"{stem}.json")

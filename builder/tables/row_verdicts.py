@@ -35,6 +35,7 @@ from builder.reasons import (
     UnlikeAttributes,
     ValueNote,
     sentence,
+    sentences,
     value_of,
 )
 from builder.tables.cells import holds_zeros
@@ -128,7 +129,7 @@ class RowVerdicts:
         score = self._score_of(place)
         before = self._before(call.problem)
         messages = _worse(messages, self._own(call, place, score, before, bool(findings)))
-        reasons += [sentence(reason) for finding in findings for reason in finding.reasons]
+        reasons += [text for finding in findings for text in sentences(finding.reasons)]
         if call.problem is not None and call.problem in self._fuzzy:
             reasons.append(self._fuzzy[call.problem])
         introduced = None

@@ -9,7 +9,7 @@ import msgspec
 from builder import diagnose
 from builder.claim import Claim
 from builder.dump.stack_frames import source_lines
-from builder.reasons import do_heal, sentence
+from builder.reasons import do_heal, sentences
 from builder.results.finding_facts import FindingFacts, certainty_facts
 from builder.results.opening import format_of
 from builder.results.reading import ReadsNodes, Results
@@ -78,7 +78,7 @@ def _of_page(
         apart=None,
         explained=None,
         heals=do_heal(finding.reasons),
-        reasons=[sentence(reason) for reason in finding.reasons],
+        reasons=sentences(finding.reasons),
         certainty=certainty_facts(finding.certainty),
         source=lines[0] if lines else None,
         called_from=lines[1] if len(lines) > 1 else None,

@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from builder.dump.stack_frames import SourceLine, source_lines
-from builder.reasons import sentence
+from builder.reasons import sentences
 from builder.results.followers.told_way import told_way
 from builder.results.reading import ReadsNodes, ReadsPairs
 from builder.results.records import FlowLink, Node, Stacks
@@ -138,7 +138,7 @@ def _facts(results: ReadsNodes, node: Node, partner: Node | None, way: Trace) ->
         divergent_below=node.divergent_below,
         partner=None if partner is None else partner.name,
         match_reason=node.match_reason,
-        reasons=[sentence(reason) for reason in node.reasons],
+        reasons=sentences(node.reasons),
     )
 
 

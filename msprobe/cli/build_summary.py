@@ -41,7 +41,7 @@ def beginning(
 ) -> str:
     """The first finding in one line, or what may be said without one."""
     from builder.claim import headline, told
-    from builder.reasons import sentence
+    from builder.reasons import sentences
     from builder.results.certainty import refusal
 
     places = sum(outcome.error is None for outcome in outcomes)
@@ -50,7 +50,7 @@ def beginning(
         return refused
     if findings:
         first = findings[0]
-        why = "; ".join(sentence(reason) for reason in first.reasons)
+        why = "; ".join(sentences(first.reasons))
         where = f"{first.name} (step {first.step}, rank {first.rank}): {why}"
         # Findings that heal stand behind all others: nothing begins where the first of them does.
         return f"nowhere; {headline(claim)}: {where}" if first.heals else where

@@ -22,8 +22,8 @@ from builder.claim import CLOSE, Claim, Counted, Evidence, claim
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.end_results import MOST, EndResult
 from builder.dump.reader import read_dump
-from builder.finding_certainty import tells_of_calls
 from builder.reasons import AttributeDiffers, Reason, decode
+from builder.reasons.first_reasons import tells_of_calls
 from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.blame import Blamed, find_blamed
 from msprobe.compile_check.case import Case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -11,7 +11,7 @@ from flask import Response, request
 from builder.claim_words import Language
 from builder.finding_certainty import certainty_told
 from builder.match.manual_file import MappedPair
-from builder.reasons import Reason, sentence
+from builder.reasons import Reason, sentences
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
 from builder.tables.sheets import csv_text
 from tb_graph_ascend.server.answers import encoded
@@ -221,8 +221,8 @@ def _value_row(pair: ValuePair) -> Row:
     return row | pair.measures | {"differs": ", ".join(pair.differs)}
 
 
-def _sentences(reasons: Iterable[Reason]) -> str:
-    return "; ".join(sentence(reason) for reason in reasons)
+def _sentences(reasons: Sequence[Reason]) -> str:
+    return "; ".join(sentences(reasons))
 
 
 def _download(name: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:

@@ -56,7 +56,10 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 rank=finding.rank,
                 name=finding.node.name,
                 score=worst[finding.id],
-                reasons=[worded(reason, "en") for reason in finding.reasons],
+                reasons=[
+                    worded(reason, "en", below=finding.reasons[:number])
+                    for number, reason in enumerate(finding.reasons)
+                ],
                 reach=suspect.reach,
                 sure=certainty_told(finding.certainty),
                 details=database.details(finding.node.id),

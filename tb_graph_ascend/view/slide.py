@@ -23,6 +23,8 @@ from builder.reasons import (
     Reason,
     sentence,
 )
+from builder.reasons.beginning_words import BEGINNINGS, Where, how_it_begins
+from builder.reasons.first_reasons import is_fed
 from builder.results.followers.named_causes import does_heal
 from builder.results.followers.spread import DivergentShares, shares_of
 from builder.results.reading import ReadsValues, Results
@@ -204,14 +206,17 @@ def inline(svg: str) -> str:
     return svg.replace(_NAMESPACE, "", 1)
 
 
-def worded(reason: Reason, language: Language) -> str:
-    """A reason in words, its numbers with four digits, or with as many as tell them apart."""
+def worded(reason: Reason, language: Language, *, below: Sequence[Reason] = ()) -> str:
+    """A reason in words, its numbers with four digits, or with as many as tell them apart.
+
+    It is said `below` others of its finding.
+    """
     texts = {k: v for k, v in msgspec.structs.asdict(reason).items() if isinstance(v, str)}
     long = {k: text for k, text in texts.items() if _NUMBER.fullmatch(text)}
     apart = len(set(long.values()))
     digits = next((d for d in range(4, 17) if len(_rounded(long, d)) == apart), 17)
     short = {k: f"{float(number):.{digits}g}" for k, number in long.items()}
-    return sentence(msgspec.structs.replace(reason, **short), language)
+    return sentence(msgspec.structs.replace(reason, **short), language, below=below)
 
 
 def _rounded(numbers: dict[str, str], digits: int) -> set[str]:
@@ -292,13 +297,18 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
 
 def _sentences(finding: Finding, language: Language, *, whole: bool) -> tuple[str, str]:
     """Of a place, and of what the optimizer does; or that the result is one, of the `whole`."""
-    words = WORDS[language]
     if does_heal(finding):
         said = claim.healing(language, whole=whole)
         return said, said
-    if finding.node.direction == "backward" or finding.node.recomputed:
-        return words.begins_backward, words.begins_in_optimizer
-    return words.begins, words.begins_in_optimizer
+    node = finding.node
+    how = how_it_begins(is_fed=is_fed(finding.kind, finding.reasons), is_call=node.kind == "api")
+
+    def told(where: Where) -> str:
+        text: str = getattr(BEGINNINGS[f"{how}.{where}"], language)
+        return text.replace("{call}", _call(node)) if how == "before_call" else text
+
+    runs_backward = node.direction == "backward" or node.recomputed
+    return told("backward" if runs_backward else "module"), told("optimizer")
 
 
 def _begins(
@@ -405,12 +415,16 @@ def _run_name(path: str | None) -> str:
 
 
 def _called(node: Node, words: SlideWords) -> str:
+    return _call(node) + (f" ↩ {words.backward}" if node.direction == "backward" else "")
+
+
+def _call(node: Node) -> str:
+    """A call by its name and number, a module by the end of its path."""
     number = node.name.rsplit(".", 2)
     call = next((part for part in number[1:] if part.isdigit()), None)
-    passed = f" ↩ {words.backward}" if node.direction == "backward" else ""
     bare = node.label.isdigit()
     label = telling_end(module_path(node.name) or node.label) if bare else node.label
-    return label + (f" #{call}" if call is not None and node.kind == "api" else "") + passed
+    return label + (f" #{call}" if call is not None and node.kind == "api" else "")
 
 
 def _colour(score: float) -> str:

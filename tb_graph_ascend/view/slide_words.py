@@ -12,9 +12,6 @@ from tb_graph_ascend.view.diff.words import Word
 class SlideWords(msgspec.Struct, frozen=True):
     """The words of one language; names in braces are filled in."""
 
-    begins: str
-    begins_in_optimizer: str
-    begins_backward: str
     since: str
     since_in_optimizer: str
     since_differs: str
@@ -48,9 +45,6 @@ class SlideWords(msgspec.Struct, frozen=True):
 
 WORDS: dict[Language, SlideWords] = {
     "en": SlideWords(
-        begins="It begins in {module}",
-        begins_in_optimizer="It begins in the optimizer",
-        begins_backward="It begins in the backward pass of {module}",
         since="With pairs made by hand it begins in {module}",
         since_in_optimizer="With pairs made by hand it begins in the optimizer",
         since_differs="the first that differs, by what was measured",
@@ -94,9 +88,6 @@ WORDS: dict[Language, SlideWords] = {
         },
     ),
     "zh": SlideWords(
-        begins="差异始于 {module}",
-        begins_in_optimizer="差异始于优化器",
-        begins_backward="差异始于 {module} 的反向过程",
         since="按手动映射，差异始于 {module}",
         since_in_optimizer="按手动映射，差异始于优化器",
         since_differs="按测得的数值，最先不同的调用",

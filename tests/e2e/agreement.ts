@@ -80,7 +80,7 @@ export function saysTheSame(folder: string): void {
 
   it("gives the same reasons and is as sure of them", async () => {
     for (const { cause: { finding }, told, slide } of await both()) {
-      const shown = finding.reasons.map((reason) => reasonSentence(t, reason));
+      const shown = finding.reasons.map((reason, index, all) => reasonSentence(t, reason, all.slice(0, index)));
       expect(shown.map(parts)).toEqual(told.reasons.map(parts));
       expect(certaintyText(t, finding.certainty ?? null)).toBe(told.certainty?.text);
       for (const sentence of [...told.reasons, told.certainty?.text ?? ""]) expect(text("told.txt")).toContain(`   ${sentence}\n`);

@@ -22,7 +22,7 @@ describe("causes", () => {
       await stateIs(page, "rank", "0");
       for (const key of ["n", "p", "n", "n", "n"]) await page.keyboard.press(key);
       await stateIs(page, "rank", "1");
-      await page.getByRole("button", { name: "in 1 place here, 4 in all" }).click();
+      await page.getByRole("button", { name: "in 1 place in this step and rank, 4 in all steps and ranks" }).click();
       await page.getByRole("button", { name: "layers.1.mlp › __mul__ #0 · step 0 · rank 0", exact: true }).click();
       await stateIs(page, "rank", "0");
       await expect.poll(() => selectedName(page)).toContain("__mul__");

@@ -30,6 +30,7 @@ const PAIRS: [ink: string, ground: string, least: number][] = [
   ["warning", "page", TEXT],
   ["problem", "page", TEXT],
   ["ink", "problem-soft", TEXT],
+  ["ink", "benchmark-soft", TEXT],
   ["cause", "page", PART],
   ["accent", "canvas", PART],
   ["hit", "canvas", PART],

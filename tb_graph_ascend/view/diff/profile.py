@@ -163,7 +163,8 @@ def _tail(name: str) -> str:
 def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
     """Passes as the top level has them, for what lies below a row belongs to its pass."""
     direction = by_row(rows, rows.problem.direction, rows.benchmark.direction)
-    of_pass = kinds_of(rows) == KINDS.index("module")
+    is_module = kinds_of(rows) == KINDS.index("module")
+    of_pass = is_module.copy()
     # Of a dump without modules what is differentiated tells the next forward pass.
     of_pass[rows.forward_call[rows.forward_call != NOTHING]] = True
     phases: list[Phase] = []
@@ -174,7 +175,10 @@ def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
         before = phases[-1].name if phases else None
         # What reduces and clips gradients runs forward, but in no forward pass.
         if name == "forward" and before not in (None, name):
-            name = name if of_pass[below].any() else AFTER.get(before, before)
+            # A region, as of clipping, stands as a module does and has no name of one.
+            is_region = is_module[row] and module_path(_name(rows, row)) is None
+            is_pass = of_pass[below].any() and not is_region
+            name = name if is_pass else AFTER.get(before, before)
         if _name(rows, row).lower().startswith("optimizer"):
             name = "optimizer"
         if name is not None and name != before:

@@ -9,18 +9,22 @@ import msgspec
 import pytest
 
 from builder.reasons import (
+    ArgumentDiffers,
     AttributeDiffers,
     ErrorOf,
     Explained,
     Fact,
+    Introduced,
     MergedValues,
     NormErrorGrows,
     OnRanks,
     RankReason,
     Reason,
     Surplus,
+    TwoImplementations,
     UnrecordedDiffers,
     sentence,
+    sentences,
 )
 from builder.reasons.phrase_words import PHRASES
 from builder.reasons.rank_words import RANK_SENTENCES
@@ -30,7 +34,7 @@ from builder.reasons.sentences import apart, factor, percent
 REASONS: tuple[type[Fact], ...] = (*get_args(Reason), *get_args(RankReason))
 ALL_SENTENCES = {**SENTENCES, **RANK_SENTENCES}
 # What sentences may hold beside the fields: clauses that are made of them.
-CLAUSES = {"before", "perhaps"}
+CLAUSES = {"before", "parts", "perhaps"}
 
 
 def code_of(reason: type[Fact]) -> str:
@@ -93,6 +97,25 @@ def test_a_share_is_neither_rounded_away_nor_thirteen_digits_long(
     said = sentence(Explained("output.0", share, 0.0))
     assert said == f"output.0 is off by {shown}, and nothing before it explains that"
     assert percent(0.0) == "0.0%"
+
+
+def test_evidence_ends_before_what_its_call_explains() -> None:
+    """That nothing explains it would contradict the call told above; a share stays."""
+    alone, shared = Explained("output.0", 0.3, 0.0), Explained("output.0", 0.3, 0.1)
+    argument = ArgumentDiffers("input.1", "0.5", "1.0")
+    assert sentences([argument, alone])[1] == "output.0 is off by 30.0%"
+    assert sentences([argument, alone], "zh")[1] == "output.0 相差 30.0%"
+    assert sentences([argument, shared])[1].endswith("explains 33.3% of that")
+    made = Introduced("output.0", 0.0, 0.9)
+    assert sentences([made, alone])[1].endswith(", and nothing before it explains that")
+    assert sentences([alone, argument])[0] == sentence(alone)
+
+
+def test_weights_that_are_neither_fused_nor_in_parts_are_not_counted() -> None:
+    assert "by their values, 76 modules" in sentence(TwoImplementations(98, 98, 0, 76))
+    some = TwoImplementations(98, 98, 3, 76)
+    assert "by their values (3 of them fused or in parts), 76" in sentence(some)
+    assert "98/98 个权重（其中 3 个为融合或拆分），76 个模块" in sentence(some, "zh")
 
 
 def test_an_estimate_is_about_and_a_measured_number_is_not() -> None:

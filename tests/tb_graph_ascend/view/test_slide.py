@@ -9,7 +9,17 @@ import pytest
 
 from builder.claim_words import Language
 from builder.dump.stack_frames import telling_frame
-from builder.reasons import AttributeDiffers, MeasureTaken, NormErrorGrows
+from builder.reasons import (
+    AttributeDiffers,
+    ElementsMoved,
+    ExtraCalls,
+    InputDiffers,
+    MeasureTaken,
+    NormErrorGrows,
+    Reason,
+    Rewired,
+)
+from builder.reasons.beginning_words import BEGINNINGS
 from tb_graph_ascend.view.slide import _begins, _called, _sentences, worded
 from tb_graph_ascend.view.slide_words import WORDS
 
@@ -41,13 +51,36 @@ def test_a_headline_says_what_is_in_the_backward_pass() -> None:
     """Of a gradient, and of a call that a backward makes, whose own name does not tell it."""
 
     def told(direction: str, recomputed: bool) -> str:
-        node: Any = SimpleNamespace(direction=direction, recomputed=recomputed)
-        finding: Any = SimpleNamespace(reasons=[], node=node)
+        node: Any = SimpleNamespace(direction=direction, recomputed=recomputed, kind="module")
+        finding: Any = SimpleNamespace(kind="introduced", reasons=[], node=node)
         return _sentences(finding, "en", whole=False)[0]
 
     assert told("forward", recomputed=False) == "It begins in {module}"
     backward = "It begins in the backward pass of {module}"
     assert told("backward", recomputed=False) == told("forward", recomputed=True) == backward
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "told"),
+    [
+        ("module", InputDiffers("input.0", 0.9), "It begins before {module}"),
+        ("api", ElementsMoved("input.0", "a"), "It begins before tanh #0 in {module}"),
+        ("module", Rewired("input.0", 0.9, "a", "b"), "It begins in {module}"),
+        ("module", ExtraCalls("a"), "It begins in {module}"),
+    ],
+)
+def test_a_headline_says_that_what_is_only_fed_otherwise_is_not_the_place(
+    kind: str, reason: Reason, told: str
+) -> None:
+    node: Any = SimpleNamespace(
+        direction="forward",
+        recomputed=False,
+        kind=kind,
+        name="Torch.tanh.0.forward",
+        label="tanh",
+    )
+    finding: Any = SimpleNamespace(kind="input_differs", reasons=[reason], node=node)
+    assert _sentences(finding, "en", whole=False)[0] == told
 
 
 @pytest.mark.parametrize(
@@ -66,7 +99,8 @@ def test_what_the_script_does_is_named_by_its_line(
     language: Language, function: str | None, told: str
 ) -> None:
     stack = [f"File /job/train.py, line 14, in {function}, \n loss = loss * 2"]
-    words = WORDS[language].begins, WORDS[language].begins_in_optimizer
+    places = (BEGINNINGS["in.module"], BEGINNINGS["in.optimizer"])
+    words = getattr(places[0], language), getattr(places[1], language)
     assert _begins(None, telling_frame(stack if function else []), words, language) == told
 
 

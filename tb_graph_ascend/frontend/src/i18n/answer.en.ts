@@ -3,14 +3,12 @@
 export const answerEn = {
   answer: {
     label: "Where it begins",
-    begins: "It begins in {{module}}",
-    beginsBackward: "It begins in the backward pass of {{module}}",
-    beginsOptimizer: "It begins in the optimizer",
     says: ": ",
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",
     there: "benchmark:",
-    readsTheSame: "reads the same",
+    argumentElsewhere: "reads the same: the argument comes from elsewhere",
+    lineElsewhere: "the same line, at another place",
     nonfiniteMaker: "Go to {{maker}}, which makes it",
     nonfiniteMakerIn: "Go to {{maker}} in step {{step}}, which makes it",
     show: "Show",

@@ -5,14 +5,12 @@ import type { answerEn } from "./answer.en";
 export const answerZh: typeof answerEn = {
   answer: {
     label: "差异的起点",
-    begins: "差异始于 {{module}}",
-    beginsBackward: "差异始于 {{module}} 的反向过程",
-    beginsOptimizer: "差异始于优化器",
     says: "：",
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",
     itself: "它",
     there: "标杆侧：",
-    readsTheSame: "代码相同",
+    argumentElsewhere: "代码相同：实参来自别处",
+    lineElsewhere: "代码相同，但位置不同",
     nonfiniteMaker: "前往产生它的 {{maker}}",
     nonfiniteMakerIn: "前往第 {{step}} 步中产生它的 {{maker}}",
     show: "显示",

@@ -57,6 +57,7 @@ function listed(t: TFunction, phrases: string[]): string {
   return phrases.join(t("claim.comma"));
 }
 
-function begun(text: string): string {
+/** A phrase as a sentence begins. */
+export function begun(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

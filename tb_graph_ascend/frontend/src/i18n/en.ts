@@ -3,6 +3,7 @@
 import { trendsEn } from "./trends.en";
 import { acrossEn } from "./across.en";
 import { answerEn } from "./answer.en";
+import { beginsEn } from "./begins.en";
 import { boxesEn } from "./boxes.en";
 import { certaintyEn } from "./certainty.en";
 import { claimEn } from "./claim.en";
@@ -81,6 +82,7 @@ export const en = {
     communication: "Communication",
   },
   answer: answerEn.answer,
+  begins: beginsEn,
   claim: claimEn,
   strip: {
     label: "Steps × ranks",
@@ -116,8 +118,8 @@ export const en = {
     none: "No finding: no value's score exceeds {{threshold}}.",
     single: "This file holds one graph. Differences need a benchmark to compare with.",
     perhaps: "Perhaps one more cause",
-    scoreHandedOn: "score {{score}}, of the first call of both runs that reads what this one puts out",
-    scoreBrought: "score {{score}}: the worst that comes of it behind this call",
+    scoreHandedOn: "score {{score}}: that of the first call that reads its output in both runs",
+    scoreBrought: "score {{score}}: the worst of what follows from it",
     more: "{{count}} more",
     previous: "Previous cause (P)",
     next: "Next cause (N)",
@@ -125,8 +127,10 @@ export const en = {
     ranks: "{{count}} ranks ({{ranks}}), from step {{step}}",
     shownFrom: "; values differ from step {{step}}",
     seenIn: "In step {{step}} · rank {{rank}}:",
-    placesHere_one: "in {{count}} place here, {{total}} in all",
-    placesHere_other: "in {{count}} places here, {{total}} in all",
+    placesHere_one: "in {{count}} place in this step, {{total}} in all steps and ranks",
+    placesHere_other: "in {{count}} places in this step, {{total}} in all steps and ranks",
+    placesOnRank_one: "in {{count}} place in this step and rank, {{total}} in all steps and ranks",
+    placesOnRank_other: "in {{count}} places in this step and rank, {{total}} in all steps and ranks",
     places_one: "in {{count}} place",
     places_other: "in {{count}} places",
     place: "step {{step}} · rank {{rank}}",
@@ -306,6 +310,7 @@ export const en = {
     renamed: "no partner of this name; perhaps renamed, for the same class stands at the same place",
     counter_shifted: "no partner of this number; perhaps its calls are counted otherwise",
     other_parameter: "the other run updates no parameter of this name",
+    recomputed: "recomputed by a checkpoint",
     root: "root",
   },
   mapping: formsEn.mapping,

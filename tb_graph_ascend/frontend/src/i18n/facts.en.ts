@@ -23,6 +23,7 @@ export const factsEn = {
     maker: "perhaps {{maker}}, which runs right before and left no values; if not, another call that is not recorded, or other data",
     unknown: "another value may be passed here, it may be other data, or something that is made unrecorded, as masks and indices often are",
   },
+  parts: " ({{fused}} of them fused or in parts)",
   aside: {
     rewritten: "values fit no layout",
     missing: "parts are missing",

@@ -2,7 +2,9 @@
 
 import type { TFunction } from "i18next";
 
+import type { Reason } from "../api/types";
 import { factsEn } from "./facts.en";
+import { tellsOfCalls } from "./findingreasons";
 
 /** Facts that hold words of the builder; all others are names and numbers. */
 const WORDED = {
@@ -28,8 +30,9 @@ const NAMED = ["names", "instead"];
 /** Below this share of what is to be explained, estimates of it say no more than their rounding. */
 const HARDLY = 0.01;
 
-/** The facts with the builder's words in those of the interface's language, and the clauses that they make. */
-export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<string, Fact>): Record<string, Fact | string> {
+/** The facts with the builder's words in those of the interface's language, and the clauses that they make. That nothing
+ * explains a difference is not true right `below` the call that does. */
+export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<string, Fact>, below: readonly Reason[] = []): Record<string, Fact | string> {
   const worded: Record<string, Fact | string> = { ...facts };
   if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
   for (const name of MEASURES) if (facts[name] === null) worded[name] = t("facts.untold");
@@ -38,8 +41,9 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   if (code === "attribute_differs") worded.attribute = t(`facts.attribute.${String(facts.attribute)}`, { defaultValue: String(facts.attribute) });
   if (typeof facts.sure === "string") worded.sure = t(`facts.sure.${facts.sure}`);
   if (facts.shared === null) worded.shared = t("facts.notCounted");
-  if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));
+  if (code === "explained") worded.before = facts.explained === 0 && tellsOfCalls(below) ? "" : before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
+  if (code === "two_implementations") worded.parts = facts.fused === 0 ? "" : t("facts.parts", { fused: Number(facts.fused) });
   if (!isWorded(code)) return worded;
   for (const name of WORDED[code]) {
     const fact = worded[name];

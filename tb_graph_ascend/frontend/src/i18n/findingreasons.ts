@@ -1,7 +1,7 @@
 /* What the page decides by the reasons of findings: every code has to be here, or tsc says so. */
 
-import type { Reason } from "../api/types";
-import { REASON_KINDS } from "../i18n/reasonkinds";
+import type { Finding, Reason } from "../api/types";
+import { CALLED, FED, REASON_KINDS } from "../i18n/reasonkinds";
 
 type Kinds = typeof REASON_KINDS;
 /** The codes of reasons that are said of findings. */
@@ -140,6 +140,16 @@ const TELLS: Record<FindingCode, boolean> = {
 /** Whether a reason holds in every place of its cause. */
 export function holdsEverywhere({ code }: Reason): boolean {
   return isOfFindings(code) && HOLDS[code] === "everywhere";
+}
+
+/** Whether reasons tell first which calls there are, or how they are made. */
+export function tellsOfCalls(reasons: readonly Reason[]): boolean {
+  return CALLED.has(reasons[0]?.code ?? "");
+}
+
+/** Whether a finding begins before its call, which only reads what differs. */
+export function isFed({ kind, reasons }: Pick<Finding, "kind" | "reasons">): boolean {
+  return kind === "input_differs" && FED.has(reasons[0]?.code ?? "");
 }
 
 /** Whether a reason says what its finding is. */

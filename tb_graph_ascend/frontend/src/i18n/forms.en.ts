@@ -78,7 +78,7 @@ export const formsEn = {
     unknown_name: "there is no such node on the $t(side.{{side}}) side",
     absent: "nothing below the other node corresponds to it",
     parent_unmatched: "its parent found no partner",
-    recomputed: "in the backward pass of one side only: recomputed by activation checkpointing, or called by a backward of one's own",
+    recomputed: "in the backward pass of one side only: recomputed by activation checkpointing",
     renamed: "called differently on the other side",
   },
   build: {

@@ -80,7 +80,7 @@ export const formsZh: typeof formsEn = {
     unknown_name: "$t(side.{{side}})没有这样的节点",
     absent: "另一节点之下没有与之对应的节点",
     parent_unmatched: "其父节点没有对应",
-    recomputed: "只在一侧的反向传播中运行：由激活检查点重新计算，或由自定义的反向函数调用",
+    recomputed: "只在一侧的反向传播中运行：由激活检查点重新计算",
     renamed: "另一侧名称不同",
   },
   build: {

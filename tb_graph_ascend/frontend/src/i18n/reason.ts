@@ -9,14 +9,14 @@ import { wordedFacts } from "./facts";
 import { tellsKind } from "./findingreasons";
 import { reasonsEn } from "./reasons.en";
 
-/** The sentence of a reason, calls and modules told as the rows tell them. */
-export function reasonText(t: TFunction, reason: Reason): string {
-  return toldBriefly(reasonSentence(t, reason));
+/** The sentence of a reason, calls and modules told as the rows tell them, as it is said `below` others of its finding. */
+export function reasonText(t: TFunction, reason: Reason, below: readonly Reason[] = []): string {
+  return toldBriefly(reasonSentence(t, reason, below));
 }
 
 /** The sentence with whole names. */
-export function reasonSentence(t: TFunction, { code, ...facts }: Reason): string {
-  return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, shortened(facts)));
+export function reasonSentence(t: TFunction, { code, ...facts }: Reason, below: readonly Reason[] = []): string {
+  return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, shortened(facts), below));
 }
 
 /** A reason may say of what its number is (`of`), for which there may be a sentence of its own. */
@@ -51,8 +51,8 @@ function shortFact<Fact>(fact: Fact): Fact | string {
 }
 
 /** The sentence with every digit, for those who point at it. */
-export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
-  return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts));
+export function fullReason(t: TFunction, { code, ...facts }: Reason, below: readonly Reason[] = []): string {
+  return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts, below));
 }
 
 /** What a finding is, in a word or two. */

@@ -92,7 +92,7 @@ export const reasonsEn: Record<string, string> = {
   two_programs: "two programs of one model ({{sure}}): {{shared, percent}} of the calls pair by name, and {{found}} of {{weights}} weights by value",
   same_tokens: "two programs of one model over the same tokens ({{sure}}): {{found}} of {{weights}} weights pair by value, {{tokens}} tokens of {{requests}} requests by what both are fed",
   unknown_kind: "no kind told: {{shared, percent}} of the calls pair by name",
-  two_implementations: "two programs of one model: {{found}} of {{weights}} weights are found in the other run by their values ({{fused}} of them fused or in parts), {{modules}} modules correspond and are compared at their edges; the calls inside them are not compared",
+  two_implementations: "two programs of one model: {{found}} of {{weights}} weights are found in the other run by their values{{parts}}, {{modules}} modules correspond and are compared at their edges; the calls inside them are not compared",
   tokens_aligned: "{{tokens}} tokens of {{requests}} requests are computed by both runs, by one of them in {{passes}} forward passes; each is compared with itself. Rows of tokens that the other run has in no sequence: {{left}}",
   rules_unfit: "rules for calls that fit none ({{count}}): {{names}}",
   files_broken: "files of values that cannot be read and are not compared ({{count}}), first {{name}}",

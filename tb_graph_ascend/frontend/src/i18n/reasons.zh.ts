@@ -92,7 +92,7 @@ export const reasonsZh: Record<string, string> = {
   two_programs: "同一模型的两个程序（{{sure}}）：{{shared, percent}} 的调用按名称配对，{{found}}/{{weights}} 个权重按数值配对",
   same_tokens: "同一模型的两个程序处理相同的 token（{{sure}}）：{{found}}/{{weights}} 个权重按数值配对，{{requests}} 个请求的 {{tokens}} 个 token 按输入配对",
   unknown_kind: "无法判断关系：{{shared, percent}} 的调用按名称配对",
-  two_implementations: "同一模型的两个程序：按数值在另一次运行中找到 {{found}}/{{weights}} 个权重（其中 {{fused}} 个为融合或拆分），{{modules}} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
+  two_implementations: "同一模型的两个程序：按数值在另一次运行中找到 {{found}}/{{weights}} 个权重{{parts}}，{{modules}} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
   tokens_aligned: "两次运行共同计算了 {{requests}} 个请求的 {{tokens}} 个 token，其中一次运行分为 {{passes}} 次前向；逐 token 比较。另一次运行的序列中没有的 token 行：{{left}}",
   rules_unfit: "没有匹配到任何调用的规则（{{count}} 条）：{{names}}",
   files_broken: "无法读取、未作比较的数值文件（{{count}} 个），第一个是 {{name}}",

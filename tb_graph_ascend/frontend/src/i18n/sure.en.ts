@@ -7,9 +7,9 @@ export const sureEn = {
     possible: "possible",
   },
   basis: {
-    measured: "its elements were compared, or numbers that must be equal",
-    called: "each dump says what it calls and how, and what comes of it differs",
-    estimated: "sketches of the elements differ by more than rounding; relative errors come of them within a factor of 2",
+    measured: "what differs was measured exactly, not estimated",
+    called: "both recordings say what is called and with what, and the values behind it differ",
+    estimated: "compared by projections of all elements, which differ by more than rounding (errors given are right within a factor of 2)",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",
     guessed: "the call that makes this value was not recorded, in one run or in both",

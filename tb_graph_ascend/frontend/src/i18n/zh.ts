@@ -4,6 +4,7 @@ import { trendsZh } from "./trends.zh";
 import type { Texts } from "./en";
 import { acrossZh } from "./across.zh";
 import { answerZh } from "./answer.zh";
+import { beginsZh } from "./begins.zh";
 import { boxesZh } from "./boxes.zh";
 import { certaintyZh } from "./certainty.zh";
 import { claimZh } from "./claim.zh";
@@ -82,6 +83,7 @@ export const zh: Texts = {
     communication: "通信",
   },
   answer: answerZh.answer,
+  begins: beginsZh,
   claim: claimZh,
   strip: {
     label: "步 × 卡",
@@ -117,8 +119,8 @@ export const zh: Texts = {
     none: "没有发现项：没有数值的分数超过 {{threshold}}。",
     single: "此文件只有一张图。需要标杆侧才能比较差异。",
     perhaps: "可能还有一个起因",
-    scoreHandedOn: "分数 {{score}}，取自两侧共有的、读取其输出的第一个调用",
-    scoreBrought: "分数 {{score}}：此调用之后由它引起的最大分数",
+    scoreHandedOn: "分数 {{score}}：两侧都有的、读取其输出的第一个调用的分数",
+    scoreBrought: "分数 {{score}}：由它引起的差异中的最大分数",
     more: "还有 {{count}} 个",
     previous: "上一个起因 (P)",
     next: "下一个起因 (N)",
@@ -126,8 +128,10 @@ export const zh: Texts = {
     ranks: "卡 {{ranks}}（共 {{count}} 张），自第 {{step}} 步起",
     shownFrom: "；数值自第 {{step}} 步起不同",
     seenIn: "在第 {{step}} 步 · 卡 {{rank}}：",
-    placesHere_one: "此处 {{count}} 处，共 {{total}} 处",
-    placesHere_other: "此处 {{count}} 处，共 {{total}} 处",
+    placesHere_one: "本步中 {{count}} 处，所有步和卡共 {{total}} 处",
+    placesHere_other: "本步中 {{count}} 处，所有步和卡共 {{total}} 处",
+    placesOnRank_one: "本步本卡 {{count}} 处，所有步和卡共 {{total}} 处",
+    placesOnRank_other: "本步本卡 {{count}} 处，所有步和卡共 {{total}} 处",
     places_one: "出现在 {{count}} 处",
     places_other: "出现在 {{count}} 处",
     place: "第 {{step}} 步 · 卡 {{rank}}",
@@ -306,6 +310,7 @@ export const zh: Texts = {
     renamed: "没有同名节点；或许改了名，因为同一位置有同类节点",
     counter_shifted: "没有同序号的节点；或许调用的计数不同",
     other_parameter: "另一侧不更新此名称的参数",
+    recomputed: "由激活检查点重新计算",
     root: "根",
   },
   mapping: formsZh.mapping,

@@ -6,7 +6,7 @@ import type { AcrossCell, Cause, CausePlace, Claim, CommunicationLink, Divergent
 import { calledAs, calledBriefly, calledByName, marked } from "../graph/called";
 import { labelOfName, shortName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
-import { holdsEverywhere } from "../i18n/findingreasons";
+import { holdsEverywhere, isFed } from "../i18n/findingreasons";
 import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
@@ -272,13 +272,16 @@ export function countText(t: TFunction, causes: readonly Cause[], count: number)
   return parts.filter((part) => part !== false).join(t("answer.comma"));
 }
 
-/** Where it begins: in a module, or in the script; what the optimizer does has its own sentence. What heals begins
- * nowhere; that both runs come to one result may be said where that is the `claim` of the whole. */
+/** Where it begins: in a module, or in the script, or before what only reads it; what the optimizer does has its own
+ * sentence. What heals begins nowhere; that both runs come to one result may be said where that is the `claim` of the
+ * whole. */
 export function beginsText(t: TFunction, cause: Cause, { code }: Pick<Claim, "code">): string {
   const module = cause.spoken ?? scriptPlace(t, cause.stack, cause.stack_there);
   if (healing(cause)) return t(code === "heals" ? "claim.say.heals_inside" : "claim.say.heals_beside", { module });
-  if (cause.module === OPTIMIZER) return t("answer.beginsOptimizer");
-  return t(runsBackward(cause.finding.node) ? "answer.beginsBackward" : "answer.begins", { module });
+  const { node } = cause.finding;
+  const how = isFed(cause.finding) ? (node.kind === "api" ? "before_call" : "before") : "in";
+  const where = cause.module === OPTIMIZER ? "optimizer" : runsBackward(node) ? "backward" : "module";
+  return t(`begins.${how}.${where}`, { module, call: how === "before_call" ? calledBriefly(node) : "" });
 }
 
 /** Whether a cause is the module itself in which it is said to stand. */
@@ -319,10 +322,11 @@ export function reasonsByPlace({ finding: { reasons } }: Cause): { everywhere: R
 }
 
 /** In how many places a cause is, and how many of them are on screen: all else around a card is of these. */
-export function placesText(t: TFunction, { places, place_count: count }: Cause, at: { step: number | null; rank: number | null }): string {
+export function placesText(t: TFunction, { places, place_count: count, ranks }: Cause, at: { step: number | null; rank: number | null }): string {
   const here = places.filter(({ step, rank }) => step === at.step && rank === at.rank).length;
   const told = here > 0 && here < count && places.length === count;
-  return told ? t("findings.placesHere", { count: here, total: count }) : t("findings.places", { count });
+  if (!told) return t("findings.places", { count });
+  return t(ranks.length > 1 ? "findings.placesOnRank" : "findings.placesHere", { count: here, total: count });
 }
 
 /** A place of a cause: its module and call, then step and rank, for these alone may be those of many. */

@@ -4,6 +4,12 @@
 import { type Frame, parseFrame } from "../text/frames";
 import { FRAMEWORK_PACKAGES } from "./frameworkpackages";
 
+/** A line of the problem's and the benchmark's of the same call. */
+export interface LinesApart {
+  mine: Frame;
+  other: Frame;
+}
+
 /** Where a framework speaks, not the model; a model's own package counts as the model. */
 const FRAMEWORK = new RegExp(
   String.raw`[\\/](?:site|dist)-packages[\\/](?:${FRAMEWORK_PACKAGES.join("|")})[\\/]` +
@@ -45,14 +51,21 @@ export function tellingFrame(stack: readonly string[], there: readonly string[] 
   return shown?.library ? shown : (callerFrame(stack, there) ?? shown);
 }
 
-/** The benchmark's line of a call, where it reads otherwise than the problem's. Of one that is `calledOtherwise` it may
+/** The benchmark's line of a call beside the problem's, where it reads otherwise. Of one that is `calledOtherwise` it may
  * be the person's own line that reads otherwise; where none does, the line itself tells that: what is given comes from
  * elsewhere. */
-export function otherLine(stack: readonly string[], there: readonly string[] | null, calledOtherwise = false): Frame | null {
+export function otherLine(stack: readonly string[], there: readonly string[] | null, calledOtherwise = false): LinesApart | null {
   const [ours, theirs] = [linesOf(stack, there), linesOf(there ?? [], stack)];
   const whole = calledOtherwise || ours[0]?.library === false;
   const at = (whole ? ours : ours.slice(0, 1)).findIndex((mine, index) => readsOtherwise(mine, theirs[index]));
-  return theirs[at] ?? (calledOtherwise && ours.length > 0 ? (theirs[0] ?? null) : null);
+  const told = at < 0 && calledOtherwise ? 0 : at;
+  const [mine, other] = [ours[told], theirs[told]];
+  return mine && other ? { mine, other } : null;
+}
+
+/** What two lines tell that read the same, though what is given differs. */
+export function saidOfSame({ mine, other }: LinesApart): "argumentElsewhere" | "lineElsewhere" {
+  return mine.number === other.number ? "argumentElsewhere" : "lineElsewhere";
 }
 
 /** Whether two lines have other code; of code that was not recorded nothing is known. */

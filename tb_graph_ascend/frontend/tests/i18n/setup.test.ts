@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Reason } from "../../src/api/types";
-import { reasonText } from "../../src/i18n/reason";
+import { fullReason, reasonText } from "../../src/i18n/reason";
 import { apart, changeLanguage, createI18n, factor, percent } from "../../src/i18n/setup";
 
 it.each([
@@ -15,6 +15,13 @@ it.each([
   expect(apart(error, "en")).toBe(english);
   expect(apart(error, "zh")).toBe(chinese);
   expect(percent(0)).toBe("0.0 %");
+});
+
+it("counts weights that are fused or in parts where there are any", () => {
+  const { t } = createI18n();
+  const told = (fused: number) => reasonText(t, { code: "two_implementations", found: 98, weights: 98, fused, modules: 76 });
+  expect(told(0)).toContain("by their values, 76 modules");
+  expect(told(3)).toContain("by their values (3 of them fused or in parts), 76 modules");
 });
 
 describe("evidence", () => {
@@ -30,6 +37,18 @@ describe("evidence", () => {
       "output.0 of lerp_ #0 is off by 30.0 %, and nothing before it explains that",
     );
     expect(reasonText(t, { ...off, explained: 1e-6 })).toContain("less than 1 % of that");
+  });
+
+  it("ends before what its call explains", async () => {
+    const i18n = createI18n();
+    const argument: Reason = { code: "argument_differs", value: "input.1", problem: "0.5", benchmark: "1.0" };
+    const alone = { ...off, explained: 0 };
+    expect(reasonText(i18n.t, alone, [argument])).toBe("output.0 is off by 30.0 %");
+    expect(fullReason(i18n.t, alone, [argument])).toBe("output.0 is off by 30.0 %");
+    expect(reasonText(i18n.t, off, [argument])).toContain("explains 10.0 % of that");
+    expect(reasonText(i18n.t, alone, [{ code: "input_differs", value: "input.0", score: 1 }])).toContain("nothing before it explains that");
+    await changeLanguage(i18n, "zh");
+    expect(reasonText(i18n.t, alone, [argument])).toBe("output.0 相差 30.0%");
   });
 
   it("reads as Chinese in Chinese", async () => {

@@ -210,11 +210,11 @@ describe("the name and score of a cause", () => {
   it("say whose score it is where the call has no partner", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
     const alone = { finding: { node: { ...node, match: null }, score: 0.5 }, worst: 0.5 } as unknown as Cause;
-    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50, of the first call of both runs/);
+    expect(causeScoreText(t, alone)).toBe("score 0.50: that of the first call that reads its output in both runs");
   });
   it("say what is brought about where the call itself hands on nothing that differs", () => {
     const silent = { ...cause, finding: { node, score: 0, reasons: [] }, worst: 0.9 } as unknown as Cause;
-    expect(causeScoreText(t, silent)).toBe("score 0.90: the worst that comes of it behind this call");
+    expect(causeScoreText(t, silent)).toBe("score 0.90: the worst of what follows from it");
     expect(withoutValuesText(t, silent)).toMatch(/^Of linear #7 ↩ backward no numbers were recorded/);
     const reasons = [{ code: "handed_on", value: "input.0", reader: "Functional.softmax.2.forward" }];
     const seen = { ...silent, finding: { ...silent.finding, reasons } } as unknown as Cause;
@@ -232,8 +232,10 @@ describe("a cause and what is on screen", () => {
     nodes: [7, 8, 9],
     place_count: 3,
   } as unknown as Cause;
-  it("are told apart: places here and in all, where all are known", () => {
-    expect(placesText(t, cause, { step: 0, rank: 6 })).toBe("in 2 places here, 3 in all");
+  it("are told apart: places on screen and in all steps and ranks, where all are known", () => {
+    expect(placesText(t, cause, { step: 0, rank: 6 })).toBe("in 2 places in this step, 3 in all steps and ranks");
+    const onTwo = { ...cause, ranks: [6, 7] };
+    expect(placesText(t, onTwo, { step: 1, rank: 6 })).toBe("in 1 place in this step and rank, 3 in all steps and ranks");
     expect(placesText(t, cause, { step: 0, rank: 0 })).toBe("in 3 places");
     expect(placesText(t, { ...cause, place_count: 400 }, { step: 0, rank: 6 })).toBe("in 400 places");
   });

@@ -17,6 +17,31 @@ describe("a module in the headline", () => {
   });
 });
 
+describe("what is only fed otherwise", () => {
+  const call = { kind: "api", name: "Torch.tanh.0.forward", label: "tanh", direction: "forward", recomputed: false };
+  const fed = (code: string, module: string | null, node: object = {}) =>
+    ({ module, spoken: module, stack: null, finding: { kind: "input_differs", reasons: [{ code, value: "input.0" }], node: { ...call, ...node } } }) as unknown as Cause;
+  const itself = { kind: "module", name: "Module.head.Linear.forward.0", label: "head" };
+  it("is no place where it begins: that is before it", async () => {
+    const i18n = createI18n();
+    const said = (cause: Cause) => beginsText(i18n.t, cause, NAMED);
+    expect(said(fed("input_differs", "head", itself))).toBe("It begins before head");
+    expect(said(fed("elements_moved", "steps.1"))).toBe("It begins before tanh #0 in steps.1");
+    expect(said(fed("unrecorded_differs", "head", { ...itself, direction: "backward" }))).toBe("It begins before the backward pass of head");
+    expect(said(fed("batch_differs", null))).toBe("It begins before tanh #0 in the script, outside of all modules");
+    expect(said(fed("unrecorded_differs", "optimizer", { ...itself, name: "Optimizer.SGD.step.0" }))).toBe("It begins before the optimizer");
+    await changeLanguage(i18n, "zh");
+    expect(said(fed("input_differs", "head", itself))).toBe("起点在 head 之前");
+    expect(said(fed("elements_moved", "steps.1"))).toBe("起点在 steps.1 中的 tanh #0 之前");
+  });
+  it("is one where another call is read, or calls are added", () => {
+    const { t } = createI18n();
+    for (const code of ["rewired", "extra_calls", "called_later"]) expect(beginsText(t, fed(code, "head", itself), NAMED)).toBe("It begins in head");
+    const { finding } = fed("integers_differ", "head", itself);
+    expect(beginsText(t, { module: "head", spoken: "head", finding: { ...finding, kind: "introduced" } } as unknown as Cause, NAMED)).toBe("It begins in head");
+  });
+});
+
 describe("what heals", () => {
   const { t } = createI18n();
   const cause = (heals: boolean) => ({ spoken: "mixer", finding: { reasons: heals ? [{ code: "heals" }] : [], node: {} } }) as unknown as Cause;

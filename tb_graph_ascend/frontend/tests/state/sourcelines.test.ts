@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { callerFrame, modelFrame, otherLine, tellingFrame } from "../../src/state/sourcelines";
+import { callerFrame, modelFrame, otherLine, saidOfSame, tellingFrame } from "../../src/state/sourcelines";
 
 describe("modelFrame", () => {
   const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
@@ -22,17 +22,25 @@ describe("modelFrame", () => {
 describe("the benchmark's line", () => {
   const at = (code: string) => [`File /job/model.py, line 60, in backward, ${code}`];
   it("is told where it reads otherwise", () => {
-    expect(otherLine(at("return g * (1 - g)"), at("return x * g * (1 - g)"))).toMatchObject({ code: "return x * g * (1 - g)" });
+    expect(otherLine(at("return g * (1 - g)"), at("return x * g * (1 - g)"))).toMatchObject({ mine: { code: "return g * (1 - g)" }, other: { code: "return x * g * (1 - g)" } });
     expect(otherLine(at("return  g"), at("return g"))).toBeNull();
     expect(otherLine(at("return g"), null)).toBeNull();
   });
   it("is told of a call with other arguments even so, and the person's own where that reads otherwise", () => {
-    expect(otherLine(at("return g"), at("return g"), true)).toMatchObject({ code: "return g" });
+    expect(otherLine(at("return g"), at("return g"), true)).toMatchObject({ other: { code: "return g" } });
     expect(otherLine(at("return g"), null, true)).toBeNull();
     const library = "File /venv/lib/python3.11/site-packages/models/llama.py, line 3, in forward, return sdpa(q, k, v)";
     const called = (code: string) => [library, `File /job/train.py, line 9, in <module>, ${code}`];
-    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"), true)).toMatchObject({ code: "net(x, 1.0)" });
+    expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"), true)).toMatchObject({ mine: { code: "net(x, 0.5)" }, other: { code: "net(x, 1.0)" } });
     expect(otherLine(called("net(x, 0.5)"), called("net(x, 1.0)"))).toBeNull();
+  });
+});
+
+describe("two lines that read the same", () => {
+  it("are one, whose argument comes from elsewhere, or stand at two places", () => {
+    const frame = (number: string) => ({ file: "/job/model.py", number, scope: "scan", code: "y = f(x)", library: false });
+    expect(saidOfSame({ mine: frame("20"), other: frame("20") })).toBe("argumentElsewhere");
+    expect(saidOfSame({ mine: frame("19"), other: frame("20") })).toBe("lineElsewhere");
   });
 });
 
@@ -49,7 +57,7 @@ describe("a helper's line", () => {
     expect(callerFrame(twice)).toMatchObject({ number: "50" });
     expect(callerFrame(twice, once)).toMatchObject({ number: "50" });
     expect(callerFrame(twice, twice)).toBeNull();
-    expect(otherLine(twice, once)).toMatchObject({ code: "y = double(x)" });
+    expect(otherLine(twice, once)).toMatchObject({ mine: { code: "y = double(double(x))" }, other: { code: "y = double(x)" } });
     expect(tellingFrame(twice, once)).toMatchObject({ number: "50", scope: "main" });
   });
   it("is enough where it reads otherwise itself, and where other functions stand around it", () => {

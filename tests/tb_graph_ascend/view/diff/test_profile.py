@@ -32,6 +32,14 @@ def test_what_reduces_and_clips_gradients_stands_after_the_backward_pass() -> No
     assert passes(*both_passes, REDUCE, CLIP) == ["forward", "backward", "after_backward"]
 
 
+def test_a_region_that_clips_gradients_is_no_module() -> None:
+    both_passes = module(0, "forward"), module(0, "backward")
+    clipping, update = (Entry(name, direction="forward") for name in ("clip_grad", "optimizer"))
+    assert passes(*both_passes, clipping) == ["forward", "backward", "after_backward"]
+    found = passes(*both_passes, clipping, update, module(1, "forward"))
+    assert found == ["forward", "backward", "after_backward", "optimizer", "forward"]
+
+
 def test_the_next_micro_step_is_forward_again() -> None:
     found = passes(module(0, "forward"), module(0, "backward"), REDUCE, module(1, "forward"), CLIP)
     assert found == ["forward", "backward", "after_backward", "forward"]

@@ -13,6 +13,7 @@ import { causeAt, causeScoreText, withoutValuesText } from "../../state/causes";
 import { columnsFor } from "../../state/columns";
 import { useApp } from "../../state/store";
 import { worstFirst } from "../../state/worstfirst";
+import { begun } from "../../i18n/claim";
 import { REASON_KINDS } from "../../i18n/reasonkinds";
 import { ReasonList } from "../parts/ReasonList";
 import { InsteadHead } from "./InsteadHead";
@@ -58,7 +59,7 @@ function NoValues({ node }: { node: number }) {
   return (
     <p className="message">
       {cause ? withoutValuesText(t, cause) : t("details.noValues")}{" "}
-      {cause && isScored && <span className="muted">{causeScoreText(t, cause)}</span>}
+      {cause && isScored && <span className="muted">{begun(causeScoreText(t, cause)) + t("answer.stop")}</span>}
     </p>
   );
 }

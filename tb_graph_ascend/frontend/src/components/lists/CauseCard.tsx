@@ -99,7 +99,7 @@ function Reasons({ cause }: { cause: Cause }) {
     <>
       <ReasonList reasons={everywhere} />
       <span className="reason muted">{t("findings.seenIn", { step, rank })}</span>
-      <ReasonList reasons={there} />
+      <ReasonList reasons={there} below={cause.finding.reasons.slice(0, 1)} />
     </>
   );
 }

@@ -64,6 +64,7 @@ function Notes({ reasons }: { reasons: readonly Reason[] }) {
   return reasons.map((reason, index) => (
     <span key={index} className="reason" title={fullReason(t, reason)}>
       <NamedText sentence={reasonSentence(t, reason)} at={at} sideOf={() => "problem"} />
+      {t("answer.stop")}
     </span>
   ));
 }

@@ -5,11 +5,20 @@ import { useTranslation } from "react-i18next";
 import type { Reason } from "../../api/types";
 import { fullReason, reasonText } from "../../i18n/reason";
 
-export function ReasonList({ reasons }: { reasons: readonly Reason[] }) {
+interface Props {
+  reasons: readonly Reason[];
+  /** What is said above them of the same finding. */
+  below?: readonly Reason[];
+}
+
+export function ReasonList({ reasons, below = [] }: Props) {
   const { t } = useTranslation();
-  return reasons.map((reason, index) => (
-    <span key={index} className="reason" title={fullReason(t, reason)}>
-      {reasonText(t, reason)}
-    </span>
-  ));
+  return reasons.map((reason, index) => {
+    const above = [...below, ...reasons.slice(0, index)];
+    return (
+      <span key={index} className="reason" title={fullReason(t, reason, above)}>
+        {reasonText(t, reason, above)}
+      </span>
+    );
+  });
 }
