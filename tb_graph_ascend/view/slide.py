@@ -52,6 +52,7 @@ _MOST_ROWS = 10
 _LEFT, _GUTTER, _RIGHT = _MARGIN, 760, 1180
 _INDENT = 26
 _NAME = 40  # characters of a run's name that have room over its column
+_BESIDE = ("problem", "benchmark")
 _NUMBER = re.compile(r"-?\d+\.\d{4,}(e[+-]?\d+)?")
 _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 _LINE, _ACCENT = "#d8dce2", "#b3261e"
@@ -212,7 +213,8 @@ def worded(reason: Reason, language: Language, *, below: Sequence[Reason] = ()) 
     It is said `below` others of its finding.
     """
     texts = {k: v for k, v in msgspec.structs.asdict(reason).items() if isinstance(v, str)}
-    long = {k: text for k, text in texts.items() if _NUMBER.fullmatch(text)}
+    own = {k: text for k, text in texts.items() if k not in _BESIDE}  # the sentence shows how far
+    long = {k: text for k, text in own.items() if _NUMBER.fullmatch(text)}
     apart = len(set(long.values()))
     digits = next((d for d in range(4, 17) if len(_rounded(long, d)) == apart), 17)
     short = {k: f"{float(number):.{digits}g}" for k, number in long.items()}
