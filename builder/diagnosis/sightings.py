@@ -137,7 +137,9 @@ class Sightings:
                 yield from (("outside", value), ("read", value))
         elif excess.way == "rewired" and ours is not None and theirs is not None:
             yield ("rewired", value, type_of(ours.name), type_of(theirs.name))
-            if excess.times > PLAIN:
+            # Of two calls of one kind it is another turn's: of unlike ones only what is off tells.
+            turned = facts.is_divergent[excess.row] and type_of(ours.name) == type_of(theirs.name)
+            if excess.times > PLAIN or turned:
                 yield ("read", value)
         elif excess.way == "moved" and ours is not None:
             yield from (("moved", value, type_of(ours.name)), ("read", value))
