@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import builder
-from builder.reasons import sentence
+from builder.reasons import sentence, sentences
 from builder.reasons.sentences import percent
 from builder.work.outcome import StoredFinding
 from tests.builder.diagnosis import recorded_programs
@@ -131,7 +131,8 @@ def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> N
         )
         assert report.apart is not None and report.explained is not None
         assert 6 * report.explained < report.apart
-        said = next(each for each in report.reasons if each == sentence(reason))
+        assert report.reasons == sentences(finding.reasons)
+        said = report.reasons[finding.reasons.index(reason)]
         factor = facts(reason).get("factor")
         told = "is 3 times" if factor else f"off by {percent(report.apart)}"
         assert told in said.replace("about ", "")
