@@ -19,7 +19,7 @@ from builder.claim_words import NAMED, WORDS, Language
 from builder.dump.stack_frames import RECORDERS
 from builder.finding_certainty import CERTAINTY_WORDS
 from builder.reasons.beginning_words import BEGINNINGS
-from builder.reasons.first_reasons import CALLED, FED
+from builder.reasons.first_reasons import FED, SAYS_WHY
 from builder.reasons.phrase_words import PHRASES
 from builder.reasons.reason_words import SENTENCES
 from msprobe_core.format.frameworks import PACKAGES
@@ -142,8 +142,8 @@ def _kinds() -> str:
     return (
         f"{_REASONS_HEAD}\n\n/** What a reason is said of, by its code. */\n"
         f"export const REASON_KINDS = {_typescript(found)} as const;\n\n"
-        "/** What the two runs call, and with what. */\n"
-        f"export const CALLED = {_codes(CALLED)};\n\n"
+        "/** What explains the difference below it, or says that nothing recorded does. */\n"
+        f"export const SAYS_WHY = {_codes(SAYS_WHY)};\n\n"
         "/** That a call only reads what differs. */\n"
         f"export const FED = {_codes(FED)};\n"
     )

@@ -141,7 +141,7 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "差异为精确测得，并非估计",
     ),
     "basis.called": Words(
-        "both recordings say what is called and with what, and the values behind it differ",
+        "both recordings say what is called and with what, and the values after it differ",
         "两次运行都记录了调用了什么、以什么参数调用，且其后的值不同",
     ),
     "basis.estimated": Words(
@@ -157,8 +157,8 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "based on statistics only; elements were not compared", "仅由统计量得出，未见元素"
     ),
     "basis.guessed": Words(
-        "the call that makes this value was not recorded, in one run or in both",
-        "产生此值的调用在一侧或两侧运行中没有记录",
+        "what makes this value left none to compare, in one run or in both",
+        "产生此值的调用在一侧或两侧运行中没有留下可比对的数值",
     ),
     "basis.healed": Words(
         "what the run puts out in the end was compared, and agrees",

@@ -302,16 +302,14 @@ class _Matcher:
     ) -> None:
         loose = self.matching.across_frameworks
         trees = self.matching.problem, self.matching.benchmark
-        turned: set[int] = set()
         if call_names(left, rank, loose) == call_names(right, rank, loose):
             pairs = list(enumerate(range(len(left))))
         else:
             ours, theirs = self._readers
             tokens = call_tokens(left, trees[0], rank, loose, ours)
             others = call_tokens(right, trees[1], rank, loose, theirs)
-            pairs, turned = pair_turns(align(tokens, others), tokens, others)
+            pairs = pair_turns(align(tokens, others), tokens, others)
         pairs, crossed = pair_crosswise(pairs, left, right, trees)
-        crossed |= turned
         for i, j in pairs:
             self.matching.pair(left[i], right[j], "crosswise" if i in crossed else "aligned")
 

@@ -15,10 +15,8 @@ from builder.match.align import Token
 _Pairs = list[tuple[int, int]]
 
 
-def pair_turns(
-    pairs: _Pairs, left: Sequence[Token], right: Sequence[Token]
-) -> tuple[_Pairs, set[int]]:
-    """The pairs with those put right that a loop has shifted, and their indices on the left.
+def pair_turns(pairs: _Pairs, left: Sequence[Token], right: Sequence[Token]) -> _Pairs:
+    """The pairs with those put right that a loop has shifted.
 
     `pairs` are what an alignment of the tokens found. A line is shifted where most of its calls
     pair among themselves, all by one number of turns, and some do not. Nothing that has a partner
@@ -34,7 +32,7 @@ def pair_turns(
     _without_robbing(shifted, partner)
     turned = {i: j for own in shifted.values() for i, j in own.items()}
     kept = {i: j for i, j in pairs if i not in turned}
-    return sorted((kept | turned).items()), set(turned)
+    return sorted((kept | turned).items())
 
 
 def _without_robbing(shifted: dict[Hashable, dict[int, int]], partner: Mapping[int, int]) -> None:

@@ -23,6 +23,7 @@ from builder.reasons.of_findings import (
     MissingCalls,
     MissingReplaced,
     PrecisionDiffers,
+    Rewired,
     RowsDiffer,
     UnrecordedDiffers,
 )
@@ -53,6 +54,13 @@ FED = (
     RowsDiffer,
     UnrecordedDiffers,
 )
+# What explains the difference that is told below it, or says itself that nothing recorded does.
+SAYS_WHY = (*CALLED, *FED, Rewired)
+
+
+def says_why(reasons: Sequence[Fact]) -> bool:
+    """Whether what a finding tells first leaves nothing to say of what explains it."""
+    return bool(reasons) and isinstance(reasons[0], SAYS_WHY)
 
 
 def tells_of_calls(reasons: Sequence[Fact]) -> bool:

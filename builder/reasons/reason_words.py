@@ -245,12 +245,12 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "gradients_kept": Words(
         "the problem run did not clear the gradients in between: this one is the benchmark's plus "
-        "what was there before (step {step})",
+        "that of an earlier backward pass (step {step})",
         "问题侧在两者之间没有将梯度清零：此梯度等于标杆侧的梯度加上此前（第 {step} 步）的梯度",
     ),
     "gradients_cleared": Words(
-        "the problem run cleared the gradients in between: this one lacks what was there before "
-        "(step {step}), to which the benchmark run adds",
+        "the problem run cleared the gradients in between: this one lacks that of an earlier "
+        "backward pass (step {step}), to which the benchmark run adds",
         "问题侧在两者之间将梯度清零：此梯度缺少此前（第 {step} 步）的部分，而标杆侧在其上累加",
     ),
     "optimizer": Words(
@@ -492,7 +492,7 @@ SENTENCES: Mapping[str, Words] = {
     "amplifies": Words(
         "{name} (of {count} such calls) is a place of amplification and no cause: in {rows} of "
         "{of} rows it chooses otherwise between numbers that are {margin:short} apart in the "
-        "benchmark and moved by {apart:short}; what follows tells nothing of its own",
+        "benchmark and moved by {apart:short}; what differs from there on is no further cause",
         "{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出了不同选"
         "择，所选两数在标杆中相差 {margin:short}，而两次运行间的相对变化为 {apart:short}；由此得出"
         "的差异本身不说明问题",

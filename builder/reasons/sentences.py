@@ -13,7 +13,7 @@ from msgspec import UNSET
 from builder.claim_words import Language
 from builder.reasons.beside import arguments_beside
 from builder.reasons.fact import Fact
-from builder.reasons.first_reasons import tells_of_calls
+from builder.reasons.first_reasons import says_why
 from builder.reasons.of_comparisons import TwoImplementations
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
@@ -40,7 +40,7 @@ def sentence(reason: Fact, language: Language = "en", *, below: Sequence[Fact] =
     """One reason in words, as it is said `below` others of its finding."""
     facts = {name: fact for name, fact in _facts(reason, language).items() if fact is not UNSET}
     # That nothing explains a difference is not true right below the call that does.
-    if isinstance(reason, Explained) and reason.explained == 0 and tells_of_calls(below):
+    if isinstance(reason, Explained) and reason.explained == 0 and says_why(below):
         facts["before"] = ""
     own = f"{reason.code}_{facts.get('of')}"
     words = SENTENCES.get(own) or SENTENCES.get(reason.code) or RANK_SENTENCES[reason.code]

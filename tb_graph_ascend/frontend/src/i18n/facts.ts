@@ -4,7 +4,7 @@ import type { TFunction } from "i18next";
 
 import type { Reason } from "../api/types";
 import { factsEn } from "./facts.en";
-import { tellsOfCalls } from "./findingreasons";
+import { saysWhy } from "./findingreasons";
 
 /** Facts that hold words of the builder; all others are names and numbers. */
 const WORDED = {
@@ -41,7 +41,7 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   if (code === "attribute_differs") worded.attribute = t(`facts.attribute.${String(facts.attribute)}`, { defaultValue: String(facts.attribute) });
   if (typeof facts.sure === "string") worded.sure = t(`facts.sure.${facts.sure}`);
   if (facts.shared === null) worded.shared = t("facts.notCounted");
-  if (code === "explained") worded.before = facts.explained === 0 && tellsOfCalls(below) ? "" : before(t, Number(facts.explained), Number(facts.apart));
+  if (code === "explained") worded.before = facts.explained === 0 && saysWhy(below) ? "" : before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (code === "two_implementations") worded.parts = facts.fused === 0 ? "" : t("facts.parts", { fused: Number(facts.fused) });
   if (!isWorded(code)) return worded;

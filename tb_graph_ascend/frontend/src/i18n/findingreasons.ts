@@ -1,7 +1,7 @@
 /* What the page decides by the reasons of findings: every code has to be here, or tsc says so. */
 
 import type { Finding, Reason } from "../api/types";
-import { CALLED, FED, REASON_KINDS } from "../i18n/reasonkinds";
+import { SAYS_WHY, FED, REASON_KINDS } from "../i18n/reasonkinds";
 
 type Kinds = typeof REASON_KINDS;
 /** The codes of reasons that are said of findings. */
@@ -143,8 +143,8 @@ export function holdsEverywhere({ code }: Reason): boolean {
 }
 
 /** Whether reasons tell first which calls there are, or how they are made. */
-export function tellsOfCalls(reasons: readonly Reason[]): boolean {
-  return CALLED.has(reasons[0]?.code ?? "");
+export function saysWhy(reasons: readonly Reason[]): boolean {
+  return SAYS_WHY.has(reasons[0]?.code ?? "");
 }
 
 /** Whether a finding begins before its call, which only reads what differs. */

@@ -126,8 +126,8 @@ export const REASON_KINDS = {
   parallel_merge: "msprobe",
 } as const;
 
-/** What the two runs call, and with what. */
-export const CALLED = new Set<string>(["argument_differs", "attribute_differs", "called_earlier", "called_later", "extra_calls", "extra_replaced", "fed_otherwise", "missing_calls", "missing_replaced", "precision_differs"]);
+/** What explains the difference below it, or says that nothing recorded does. */
+export const SAYS_WHY = new Set<string>(["argument_differs", "attribute_differs", "batch_differs", "batch_rows", "batch_shaped", "called_earlier", "called_later", "elements_moved", "extra_calls", "extra_replaced", "fed_otherwise", "input_differs", "integers_differ", "missing_calls", "missing_replaced", "precision_differs", "rewired", "rows_differ", "unrecorded_differs"]);
 
 /** That a call only reads what differs. */
 export const FED = new Set<string>(["batch_differs", "batch_rows", "batch_shaped", "elements_moved", "input_differs", "integers_differ", "rows_differ", "unrecorded_differs"]);

@@ -8,11 +8,11 @@ export const sureEn = {
   },
   basis: {
     measured: "what differs was measured exactly, not estimated",
-    called: "both recordings say what is called and with what, and the values behind it differ",
+    called: "both recordings say what is called and with what, and the values after it differ",
     estimated: "compared by projections of all elements, which differ by more than rounding (errors given are right within a factor of 2)",
     edges: "two programs were compared at the edges of their modules, not inside",
     scores: "based on statistics only; elements were not compared",
-    guessed: "the call that makes this value was not recorded, in one run or in both",
+    guessed: "what makes this value left none to compare, in one run or in both",
     healed: "what the run puts out in the end was compared, and agrees",
   },
   behind: "another cause comes before it, and a way from that one to here may be unrecorded",

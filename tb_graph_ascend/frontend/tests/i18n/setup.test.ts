@@ -46,7 +46,8 @@ describe("evidence", () => {
     expect(reasonText(i18n.t, alone, [argument])).toBe("output.0 is off by 30.0 %");
     expect(fullReason(i18n.t, alone, [argument])).toBe("output.0 is off by 30.0 %");
     expect(reasonText(i18n.t, off, [argument])).toContain("explains 10.0 % of that");
-    expect(reasonText(i18n.t, alone, [{ code: "input_differs", value: "input.0", score: 1 }])).toContain("nothing before it explains that");
+    expect(reasonText(i18n.t, alone, [{ code: "parameter_differs", value: "parameters.weight", score: 1 }])).toContain("nothing before it explains that");
+    expect(reasonText(i18n.t, alone, [{ code: "input_differs", value: "input.0", score: 1 }])).toBe("output.0 is off by 30.0 %");
     await changeLanguage(i18n, "zh");
     expect(reasonText(i18n.t, alone, [argument])).toBe("output.0 相差 30.0%");
   });
