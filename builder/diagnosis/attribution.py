@@ -73,6 +73,7 @@ class Attribution:
             before,
             is_weak=named.kind == "parameter_differs" and not self._facts.divergent(node).outputs,
             inherits=named.inherits,
+            stands_alone=named.stands_alone,
         )
 
     def carry(self, cause: Finding, node: TreeNode) -> None:

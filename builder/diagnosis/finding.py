@@ -35,7 +35,8 @@ class Finding:
     left behind; of such a finding `leaves` holds those of what its optimizer made of them for the
     step behind. `order` is the place of the node in the problem side's execution order (for a call
     that only the benchmark makes: the place of the first node it affects). It `heals_by_itself`
-    where all that it changes comes to agree again in its step, whatever other findings leave.
+    where all that it changes comes to agree again in its step, whatever other findings leave. One
+    that `stands_alone` no other finding can explain.
     """
 
     kind: FindingKind
@@ -51,6 +52,7 @@ class Finding:
     inherits: frozenset[Hashable] = frozenset()
     leaves: frozenset[Hashable] = frozenset()
     heals_by_itself: bool = False
+    stands_alone: bool = False
 
     @property
     def introduced(self) -> float | None:

@@ -17,7 +17,8 @@ class Named:
     """A node at which a difference begins, which is no finding yet.
 
     `reader` is the problem's node that a call of the benchmark alone matters to, `evidence` how far
-    off a value is, `changes` are the changed calls that this tells of.
+    off a value is, `changes` are the changed calls that this tells of. What `stands_alone` nothing
+    that was named before can explain.
     """
 
     kind: FindingKind
@@ -29,6 +30,7 @@ class Named:
     evidence: Explained | None = None
     more: tuple[Reason, ...] = ()
     changes: tuple[Change, ...] = ()
+    stands_alone: bool = False
 
 
 Cause: TypeAlias = Named | Finding

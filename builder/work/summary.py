@@ -392,6 +392,7 @@ def _stored(
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,
         of_benchmark=finding.side == "benchmark",
+        stands_alone=finding.stands_alone,
         basis=basis_of(
             finding.reasons,
             by_scores=result.walked.by_scores,

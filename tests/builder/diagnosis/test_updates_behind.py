@@ -71,7 +71,13 @@ def test_what_has_no_gradient_is_not_missed_in_clipping(tmp_path: Path, fault: F
 )
 def test_they_are_named_beside_it(tmp_path: Path, faults: Faults, call: str | None) -> None:
     ours, theirs = recorded(tmp_path / "a", faults), recorded(tmp_path / "b", Faults())
-    first, *others = builder.build(ours, theirs, tmp_path / "o").findings
+    built = builder.build(ours, theirs, tmp_path / "o")
+    first, *others = built.findings
+    told = builder.diagnose(built.path).findings
+    assert {one.certainty and one.certainty.word for one in told} == {"certain"}
     assert first.name == "Tensor.__mul__.0.forward"
     assert [one.name for one in others] == ([] if call is None else [call])
-    assert all(isinstance(one.reasons[0], ArgumentDiffers) for one in others)
+    for reason in (one.reasons[0] for one in others):
+        assert isinstance(reason, ArgumentDiffers)
+        said = {"input.0": ("0", "0.1"), "len(input.0)": ("1", "6")}[reason.value]
+        assert (reason.problem, reason.benchmark) == said

@@ -317,7 +317,8 @@ class ByExcess:
             if ours is not None and theirs is not None and ours != theirs:
                 numbers = f"{ours:.4g}", f"{theirs:.4g}"
                 reason = ArgumentDiffers(comparison.keys[row], *numbers)
-                return Verdict(node, Named("argument_differs", node, reason), excess=excess)
+                named = Named("argument_differs", node, reason, stands_alone=True)
+                return Verdict(node, named, excess=excess)
         return None
 
     def _given_others(self, node: TreeNode) -> Verdict | None:
@@ -330,8 +331,21 @@ class ByExcess:
         rows = self._changes.given_by_one_run(node)
         if not rows:
             return None
-        reason = self._facts.argument_reason(rows[0])
-        return Verdict(node, Named("argument_differs", node, reason))
+        reason = self._count_reason(node, rows[0])
+        return Verdict(node, Named("argument_differs", node, reason, stands_alone=True))
+
+    def _count_reason(self, node: TreeNode, row: int) -> ArgumentDiffers:
+        """How many tensors either run gives in the list that a row is of; without one, the row."""
+        key = self._facts.comparison.keys[row]
+        listed, _, place = key.rpartition(".")
+        if not place.isdigit() or "." not in listed:
+            return self._facts.argument_reason(row)
+        sides = (self._flows[0].tree, node), (self._flows[1].tree, self._matching.partner[node])
+        counts = [
+            sum(k.startswith(f"{listed}.") for k in tree.dump.values.keys[slice(*call.values)])
+            for tree, call in sides
+        ]
+        return ArgumentDiffers(f"len({listed})", *map(str, counts))
 
     @cached_property
     def _all_go_back(self) -> bool:

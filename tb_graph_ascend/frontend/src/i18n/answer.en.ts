@@ -7,6 +7,7 @@ export const answerEn = {
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",
     there: "benchmark:",
+    numbersOf: "(numbers of rank {{rank}})",
     argumentElsewhere: "reads the same: the argument comes from elsewhere",
     lineElsewhere: "the same line, at another place",
     nonfiniteMaker: "Go to {{maker}}, which makes it",

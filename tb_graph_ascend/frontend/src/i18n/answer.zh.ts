@@ -8,6 +8,7 @@ export const answerZh: typeof answerEn = {
     says: "：",
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",
     itself: "它",
+    numbersOf: "（卡 {{rank}} 的数值）",
     there: "标杆侧：",
     argumentElsewhere: "代码相同：实参来自别处",
     lineElsewhere: "代码相同，但位置不同",

@@ -87,6 +87,7 @@ function Causes({ answer }: { answer: Answer }) {
           </button>
           {t("answer.says")}
           <NamedText sentence={causeSentence(t, cause)} at={cause.finding} sideOf={(name) => sideOfName(cause, name)} />
+          {isOnRanks(cause) && <span className="muted"> {t("answer.numbersOf", { rank: cause.finding.rank })}</span>}
         </p>
         <p className="muted answer-sure">{certaintyText(t, cause.finding.certainty)}</p>
         <SourceLine cause={cause} />
@@ -106,6 +107,11 @@ function Causes({ answer }: { answer: Answer }) {
       </div>
     </section>
   );
+}
+
+/** Whether a cause is on several ranks: its numbers are those of one. */
+function isOnRanks({ finding }: Cause): boolean {
+  return finding.places.some(({ rank }) => rank !== finding.rank);
 }
 
 function Headline({ cause, claim }: { cause: Cause; claim: Claim }) {
