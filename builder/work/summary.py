@@ -46,7 +46,7 @@ from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
 from builder.work.stored_gradients import stored_gradients
-from builder.work.updates import updates_apart
+from builder.work.updates_apart import updates_apart
 from msprobe_core.format import COMMUNICATION, framework_named
 
 
