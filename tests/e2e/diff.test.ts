@@ -209,6 +209,8 @@ describe("folds", () => {
   it("make a model of 2,000 layers a dozen rows, and unfold by one click", async () => {
     const { page, complaints } = await open(await waitForLarge());
     await graphsShown(page);
+    await page.locator(".diff-scroll").evaluate((list) => list.scrollTo(0, 0));
+    await expect.poll(async () => (await rows(page)).some(({ problem }) => problem.startsWith("layers.0"))).toBe(true);
     const seen = await rows(page);
     expect(Number(await page.locator(".diff-scroll").getAttribute("aria-rowcount"))).toBeLessThan(40);
     const [before, after] = seen.filter(({ problem }) => problem.includes("×"));
