@@ -210,7 +210,7 @@ def parameters_of(calls: Sequence[TreeNode], tree: Tree) -> list[str | None]:
     values = tree.dump.values
     listed: list[str | None] = []
     for block in _blocks(calls):
-        read = [(_bits(values.records[i]) for i in range(*call.values)) for call in block]
+        read = [(bits_of(values.records[i]) for i in range(*call.values)) for call in block]
         named = [next((known[b] for b in bits if known.get(b)), None) for bits in read]
         listed += _read_last(named)
     return listed
@@ -248,10 +248,11 @@ def _parameters(dump: Dump) -> dict[_Bits, str | None]:
             for name, record in step.get(what, {}).items():
                 if not record.Norm:  # so is every moment before its first update
                     continue
-                bits = _bits(record)
+                bits = bits_of(record)
                 known[bits] = name if known.get(bits, name) == name else None
     return known
 
 
-def _bits(record: Record) -> _Bits:
+def bits_of(record: Record) -> _Bits:
+    """What tells a tensor from others: its shape, extremes and norm."""
     return (record.shape, record.Max, record.Min, record.Norm)

@@ -7,6 +7,7 @@ where no call of both runs reads a weight, what reads it is named.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.diagnosis.excess import PLAIN, UNKNOWN
@@ -27,24 +28,42 @@ def without_carried(
     `outcomes` are those of each rank in the order of steps. The same calls were made in the step
     before, nothing of it was named, and its optimizer moved the weights apart by as much.
     """
+    steps = {rank: _Steps(own) for rank, own in outcomes.items()}
     for cause in causes:
-        left = [one for one in cause if not _is_carried(one, outcomes.get(one.rank, ()))]
+        left = [one for one in cause if one.rank not in steps or not steps[one.rank].carry(one)]
         if left:
             yield left
 
 
-def _is_carried(finding: StoredFinding, own: Sequence[PairOutcome]) -> bool:
-    if not any(isinstance(reason, OTHER_CALLS) for reason in finding.reasons[:1]):
-        return False
-    before = max((o for o in own if o.step < finding.step), key=_step, default=None)
-    apart = next((r.apart for r in finding.reasons if isinstance(r, Explained)), None)
-    if before is None or before.updates_apart is None or not isinstance(apart, float):
-        return False
-    if before.findings and not before.heals:
-        return False
-    shown = (kind for sighting in before.sightings for kind in sighting.kinds)
-    made_before = not set(finding.kinds).isdisjoint(shown)
-    return made_before and apart <= _OF_WEIGHTS * before.updates_apart
+class _Steps:
+    """One rank's outcomes in the order of steps, with the kinds of change that each shows.
+
+    Thousands of findings of a step ask for the one before: its kinds are gathered once.
+    """
+
+    def __init__(self, own: Sequence[PairOutcome]) -> None:
+        self._own = own
+        self._shown: dict[int, frozenset[str]] = {}
+
+    def carry(self, finding: StoredFinding) -> bool:
+        """Whether a finding is of other calls that are off by no more than weights are."""
+        if not any(isinstance(reason, OTHER_CALLS) for reason in finding.reasons[:1]):
+            return False
+        at = bisect_left(self._own, finding.step, key=_step) - 1
+        apart = next((r.apart for r in finding.reasons if isinstance(r, Explained)), None)
+        if at < 0 or not isinstance(apart, float):
+            return False
+        before = self._own[at]
+        if before.updates_apart is None or (before.findings and not before.heals):
+            return False
+        is_within = apart <= _OF_WEIGHTS * before.updates_apart
+        return is_within and not self._kinds(at).isdisjoint(finding.kinds)
+
+    def _kinds(self, at: int) -> frozenset[str]:
+        if at not in self._shown:
+            sightings = self._own[at].sightings
+            self._shown[at] = frozenset(kind for one in sightings for kind in one.kinds)
+        return self._shown[at]
 
 
 def _step(outcome: PairOutcome) -> int:

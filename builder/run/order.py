@@ -284,6 +284,7 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     rewritten: int | None = None  # the place of the first that says a weight was written anew
     previous: PairOutcome | None = None
     let_pass: frozenset[Hashable] = frozenset()
+    stays = 0  # the place of the first that does not heal by itself, or of the next to be listed
     for outcome in with_uncleared(with_rewritten(outcomes)):
         significant = [f for f in outcome.findings if not _is_rounding(f, let_pass)]
         late = previous.late if previous is not None else None
@@ -293,7 +294,9 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
                 replace(late, score=significant[0].score, introduced=significant[0].score)
             )
         for finding in outcome.findings:
-            cause = _explained_by(finding, listed, rewritten)
+            while stays < len(listed) and listed[stays].heals_by_itself:
+                stays += 1
+            cause = _explained_by(finding, listed, stays, rewritten)
             if cause is not None:
                 count = listed[cause].propagated_to + finding.propagated_to + 1
                 listed[cause] = replace(listed[cause], propagated_to=count)
@@ -314,15 +317,18 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
 
 
 def _explained_by(
-    finding: StoredFinding, listed: Sequence[StoredFinding], rewritten: int | None
+    finding: StoredFinding, listed: Sequence[StoredFinding], stays: int, rewritten: int | None
 ) -> int | None:
-    """The place of the finding of an earlier step that explains another one."""
+    """The place of the finding of an earlier step that explains another one.
+
+    What heals by itself leaves nothing to a step behind it: `stays` is the place of the first that
+    does not.
+    """
     if is_rewritten(finding):  # the same again, and not what the step before left
         return _update_before(finding, listed) if rewritten is None else rewritten
-    left = (at for at, one in enumerate(listed) if not one.heals_by_itself)
-    first = next(left, None)  # what heals by itself leaves nothing to a step behind it
-    if first is not None and listed[first].step < finding.step and _is_inherited(finding):
-        return first
+    first = listed[stays].step if stays < len(listed) else finding.step
+    if first < finding.step and _is_inherited(finding):
+        return stays
     if finding.kind == "argument_differs" and runs_behind_gradients(finding.sort_key):
         return _update_before(finding, listed)  # as by an optimizer's count of its steps
     if ".parameters_grad." in finding.name:  # added to what was not cleared

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from builder.compare.comparison import Comparison
-from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
+from builder.match.updated_parameters import bits_of
 
 # A parameter whose update was made of what is further apart is moved by noise, or by another fault.
 _ALIKE = 0.1
@@ -19,13 +19,12 @@ def updates_apart(comparison: Comparison) -> float | None:
     forward pass read. Calls of its name are those that write parameters: moments are others'.
     """
     matching = comparison.matching
-    trees = matching.problem, matching.benchmark
-    if any(node not in matching.partner for tree in trees for node in _updates(tree)):
+    ours, theirs = (list(_updates(tree)) for tree in (matching.problem, matching.benchmark))
+    if any(node not in matching.partner for node in (*ours, *theirs)):
         return None
-    ours = list(_updates(matching.problem))
     read = _read_forward(matching.problem)
     records = matching.problem.dump.values.records
-    writes = {n.owner for n in ours for i in range(*n.values) if _bits(records[i]) in read}
+    writes = {n.owner for n in ours for i in range(*n.values) if bits_of(records[i]) in read}
     rows: dict[int, list[int]] = {node.exec_order: [] for node in ours if node.owner in writes}
     for row, order in enumerate(comparison.pairs.node.tolist()):
         if order in rows:
@@ -44,16 +43,12 @@ def _read_forward(tree: Tree) -> set[tuple[object, ...]]:
     """What tells the values that the forward pass reads."""
     values = tree.dump.values
     return {
-        _bits(values.records[index])
+        bits_of(values.records[index])
         for node in tree.in_order
         if node.phase == "forward"
         for index in range(*node.values)
         if not values.keys[index].startswith("output") and values.records[index].Norm
     }
-
-
-def _bits(record: Record) -> tuple[object, ...]:
-    return record.shape, record.Max, record.Min, record.Norm
 
 
 def _written(comparison: Comparison, rows: dict[int, list[int]]) -> Iterator[float]:

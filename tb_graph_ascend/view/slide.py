@@ -208,21 +208,14 @@ def inline(svg: str) -> str:
 
 
 def worded(reason: Reason, language: Language, *, below: Sequence[Reason] = ()) -> str:
-    """A reason in words, its numbers with four digits, or with as many as tell them apart.
+    """A reason in words, as it is said `below` others of its finding, its numbers with four digits.
 
-    It is said `below` others of its finding.
+    Those of two runs beside each other have as many as their sentence gives them.
     """
     texts = {k: v for k, v in msgspec.structs.asdict(reason).items() if isinstance(v, str)}
-    own = {k: text for k, text in texts.items() if k not in _BESIDE}  # the sentence shows how far
-    long = {k: text for k, text in own.items() if _NUMBER.fullmatch(text)}
-    apart = len(set(long.values()))
-    digits = next((d for d in range(4, 17) if len(_rounded(long, d)) == apart), 17)
-    short = {k: f"{float(number):.{digits}g}" for k, number in long.items()}
+    long = {k: v for k, v in texts.items() if k not in _BESIDE and _NUMBER.fullmatch(v)}
+    short = {k: f"{float(number):.4g}" for k, number in long.items()}
     return sentence(msgspec.structs.replace(reason, **short), language, below=below)
-
-
-def _rounded(numbers: dict[str, str], digits: int) -> set[str]:
-    return {f"{float(number):.{digits}g}" for number in numbers.values()}
 
 
 def headline(said: Answer, language: Language) -> str:

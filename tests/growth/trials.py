@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tests.builder.dumps import Json, forward, tensor, write_dump
 from tests.growth.families import FAMILIES, Family, siblings
-from tests.growth.pair_trials import manual_pairs, pair_sets, turns
+from tests.growth.pair_trials import carried, manual_pairs, pair_sets, turns
 from tests.growth.stages import answer, build
 from tests.growth.table_trials import TABLE_TRIALS
 from tests.growth.trend_trials import TREND_TRIALS
@@ -171,5 +171,6 @@ TRIALS = (
     Trial("pair_sets", pair_sets),
     Trial("manual_pairs", manual_pairs),
     Trial("turns", turns),
+    Trial("carried", carried),
     *(Trial(run.__name__, run, small) for run, small in (*TABLE_TRIALS, *TREND_TRIALS)),
 )

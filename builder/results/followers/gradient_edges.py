@@ -58,7 +58,7 @@ def accumulated_edges(rows: MergedRows, states: RowStates, unfed: Bools) -> Edge
     """
     back = is_backward(rows)
     differing = np.flatnonzero(back & (states.differing | states.alone))
-    wanted = unfed & states.reading & ~states.cause & (rows.ours >= 0)
+    wanted = unfed & states.reading & ~states.cause  # of the problem's rows alone it is known
     end = np.flatnonzero(wanted & ~back & ~forward_pass(rows))
     at = np.searchsorted(differing, end) - 1
     return edges(differing[at[at >= 0]], end[at >= 0], PASSED, certain=False)

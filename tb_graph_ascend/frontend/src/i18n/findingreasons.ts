@@ -142,7 +142,7 @@ export function holdsEverywhere({ code }: Reason): boolean {
   return isOfFindings(code) && HOLDS[code] === "everywhere";
 }
 
-/** Whether reasons tell first which calls there are, or how they are made. */
+/** Whether the first reason explains the difference that is told below it, or says that nothing recorded does. */
 export function saysWhy(reasons: readonly Reason[]): boolean {
   return SAYS_WHY.has(reasons[0]?.code ?? "");
 }
