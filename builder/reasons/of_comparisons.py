@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, Union
 
+from msgspec import UNSET, UnsetType
+
 from builder.reasons.fact import ComparisonFact, MsprobeFact, PairingFact, Side
 
 
@@ -46,29 +48,37 @@ class UnlikeNames(ComparisonFact, frozen=True):
     benchmark: str
 
 
-class RatedError(ComparisonFact, frozen=True):
+class NodesFact(ComparisonFact, frozen=True, kw_only=True):
+    """`count` nodes of all steps and ranks are alike; `name` is the first, in `step` and `rank`.
+
+    Files of earlier releases do not tell the step and the rank.
+    """
+
+    count: int
+    step: int | UnsetType = UNSET
+    rank: int | UnsetType = UNSET
+
+
+class RatedError(NodesFact, frozen=True):
     """Nodes are rated error for what is no number, without a finding."""
 
     name: str | None
-    count: int
 
 
-class UntoldChoices(ComparisonFact, frozen=True):
+class UntoldChoices(NodesFact, frozen=True):
     """Calls pick other elements, and nothing tells whether that is a tie."""
 
     name: str
-    count: int
 
 
-class Ties(ComparisonFact, frozen=True):
+class Ties(NodesFact, frozen=True):
     """Calls rank numbers that agree to rounding."""
 
     name: str
-    count: int
 
 
-class Amplifies(ComparisonFact, frozen=True):
-    """A call that chooses between numbers which lie nearer than the runs are apart, of `count`.
+class Amplifies(NodesFact, frozen=True):
+    """Calls choose between numbers which lie nearer than the runs are apart.
 
     In `rows` of `of` rows it chose otherwise; `margin` and `apart` are as of `AmplifiedAt`.
     """
@@ -78,7 +88,6 @@ class Amplifies(ComparisonFact, frozen=True):
     apart: float
     rows: int
     of: int
-    count: int
 
 
 class NumberTaken(ComparisonFact, frozen=True):

@@ -47,6 +47,7 @@ PHRASES: Mapping[str, Words] = {
         "可能此处传入了另一个值，可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
     ),
     "parts": Words(" ({fused} of them fused or in parts)", "（其中 {fused} 个为融合或拆分）"),
+    "place": Words(" in step {step} rank {rank}", "第 {step} 步、卡 {rank} 的 "),
     "aside.rewritten": Words("values fit no layout", "数值不符合任何布局"),
     "aside.missing": Words("parts are missing", "缺少分片"),
     "aside.local": Words("local, as the layout file says", "按布局文件为本地值"),

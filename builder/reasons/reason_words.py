@@ -342,9 +342,9 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "elements_moved": Words(
         "{maker} puts out the same in both runs; {value} takes other elements of it, or has them "
-        "in other places: they were moved on the way here",
+        "in other places: they are picked or moved otherwise between the two",
         "{maker} 在两次运行中的输出相同，而 {value} 取了其中另外的元素，或元素位置不同："
-        "在途中被移动",
+        "二者之间的选取或移动方式不同",
     ),
     **VALUE_SENTENCES,
     "two_frameworks": Words(
@@ -473,27 +473,27 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "rated_error": Words(
         "no finding names it, but nodes are rated error ({count}): something else of their values "
-        "than a number differs, as format, shape or an argument; first {name}",
+        "than a number differs, as format, shape or an argument; first {name}{place}",
         "没有发现项指出它，但有 {count} 个节点被评为 error：不同之处不在数值，而在值的其他属性，如"
-        "格式、形状或实参；第一个是 {name}",
+        "格式、形状或实参；第一个是{place} {name}",
     ),
     "untold_choices": Words(
-        "{name} (of {count} such calls) picks others of numbers that agree to rounding, and "
+        "{name}{place} (of {count} such calls) picks others of numbers that agree to rounding, and "
         "nothing recorded tells whether that is a tie or a fault",
-        "{name}（共 {count} 个此类调用）在舍入误差内相等的数中选出了不同的元素，记录无法判断这是平"
+        "{place}{name}（共 {count} 个此类调用）在舍入误差内相等的数中选出了不同的元素，记录无法判断这是平"
         "局还是错误",
     ),
     "ties": Words(
-        "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: a "
+        "{name}{place} (of {count} such calls) ranks numbers that agree to rounding and picks others: a "
         "tie; what is gathered by them differs and is no finding",
-        "{name}（共 {count} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由"
+        "{place}{name}（共 {count} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由"
         "此取出的值不同，但不算问题",
     ),
     "amplifies": Words(
-        "{name} (of {count} such calls) is a place of amplification and no cause: in {rows} of "
+        "{name}{place} (of {count} such calls) is a place of amplification and no cause: in {rows} of "
         "{of} rows it chooses otherwise between numbers that are {margin:short} apart in the "
         "benchmark and moved by {apart:short}; what differs from there on is no further cause",
-        "{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出了不同选"
+        "{place}{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出了不同选"
         "择，所选两数在标杆中相差 {margin:short}，而两次运行间的相对变化为 {apart:short}；由此得出"
         "的差异本身不说明问题",
     ),

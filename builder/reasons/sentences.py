@@ -14,7 +14,7 @@ from builder.claim_words import Language
 from builder.reasons.beside import arguments_beside
 from builder.reasons.fact import Fact
 from builder.reasons.first_reasons import says_why
-from builder.reasons.of_comparisons import TwoImplementations
+from builder.reasons.of_comparisons import NodesFact, TwoImplementations
 from builder.reasons.of_findings import Explained, UnrecordedDiffers
 from builder.reasons.of_values import AttributeDiffers
 from builder.reasons.phrase_words import PHRASES
@@ -134,6 +134,9 @@ def _clauses(reason: Fact, language: Language) -> dict[str, object]:
             return {"perhaps": _perhaps(reason, language)}
         case TwoImplementations(fused=fused):
             return {"parts": _phrase("parts", language, fused=fused) if fused else ""}
+        case NodesFact(step=step, rank=rank):
+            told = step is not UNSET and rank is not UNSET
+            return {"place": _phrase("place", language, step=step, rank=rank) if told else ""}
         case _:
             return {}
 

@@ -151,7 +151,7 @@ class PairOutcome:
     broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
-    amplified: tuple[Reason, ...] = ()
+    amplified: tuple[Amplifies, ...] = ()
     unjudged: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     updates_apart: float | None = None
@@ -215,14 +215,17 @@ def place_gaps(
 
 def decided_ties(outcomes: Sequence[PairOutcome]) -> list[Reason]:
     """One note on all calls in which rounding decided what was picked, one where it may have."""
-    names = [name for outcome in outcomes for name in outcome.ties]
-    said: list[Reason] = [Ties(names[0], len(names))] if names else []
-    untold = [name for outcome in outcomes for name in outcome.untold]
-    if untold:
-        said.append(UntoldChoices(untold[0], len(untold)))
-    places = [r for o in outcomes for r in o.amplified if isinstance(r, Amplifies)]
+    said: list[Reason] = []
+    for kind, named in ((Ties, "ties"), (UntoldChoices, "untold")):
+        found = [(name, o) for o in outcomes for name in getattr(o, named)]
+        if found:
+            name, first = found[0]
+            said.append(kind(name, count=len(found), step=first.step, rank=first.rank))
+    places = [(r, o) for o in outcomes for r in o.amplified]
     if places:
-        said.append(msgspec.structs.replace(places[0], count=len(places)))
+        reason, first = places[0]
+        at = {"count": len(places), "step": first.step, "rank": first.rank}
+        said.append(msgspec.structs.replace(reason, **at))
     return said
 
 
@@ -236,7 +239,8 @@ def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     if not rated or any(outcome.findings for outcome in rated):
         return []
     count = sum(outcome.errors for outcome in rated)
-    return [RatedError(rated[0].first_error, count)]
+    first = rated[0]
+    return [RatedError(first.first_error, count=count, step=first.step, rank=first.rank)]
 
 
 def _is_explained(outcome: PairOutcome) -> bool:

@@ -162,7 +162,7 @@ def _by_name_alone(pair: ComparedPair) -> MergedByName | None:
 
 
 def _amplifies(each: ChoiceMargin) -> Amplifies:
-    return Amplifies(each.node.name, each.margin, each.apart, each.rows, each.of, 1)
+    return Amplifies(each.node.name, each.margin, each.apart, each.rows, each.of, count=1)
 
 
 def _told_ends(ends: EndsApart, threshold: float) -> Counted:

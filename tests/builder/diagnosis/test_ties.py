@@ -70,7 +70,7 @@ def test_ties_are_said_and_are_no_finding(tmp_path: Path) -> None:
     result = compare(tmp_path)
     assert [finding.name for finding in result.findings] == []
     said = [reason for reason in result.summary if facts(reason)["code"] == "ties"]
-    assert said == [Ties("Torch.topk.0.forward", 1)]
+    assert said == [Ties("Torch.topk.0.forward", count=1, step=0, rank=0)]
 
 
 def test_a_fault_behind_a_tie_is_named(tmp_path: Path) -> None:

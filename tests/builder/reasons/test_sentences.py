@@ -34,7 +34,7 @@ from builder.reasons.sentences import apart, factor, percent
 REASONS: tuple[type[Fact], ...] = (*get_args(Reason), *get_args(RankReason))
 ALL_SENTENCES = {**SENTENCES, **RANK_SENTENCES}
 # What sentences may hold beside the fields: clauses that are made of them.
-CLAUSES = {"before", "parts", "perhaps"}
+CLAUSES = {"before", "parts", "perhaps", "place"}
 
 
 def code_of(reason: type[Fact]) -> str:

@@ -1130,6 +1130,8 @@ export interface components {
             code: "rated_error";
             name: string | null;
             count: number;
+            step?: number;
+            rank?: number;
         };
         /**
          * UntoldChoices
@@ -1140,6 +1142,8 @@ export interface components {
             code: "untold_choices";
             name: string;
             count: number;
+            step?: number;
+            rank?: number;
         };
         /**
          * Ties
@@ -1150,10 +1154,12 @@ export interface components {
             code: "ties";
             name: string;
             count: number;
+            step?: number;
+            rank?: number;
         };
         /**
          * Amplifies
-         * @description A call that chooses between numbers which lie nearer than the runs are apart, of `count`.
+         * @description Calls choose between numbers which lie nearer than the runs are apart.
          *
          *         In `rows` of `of` rows it chose otherwise; `margin` and `apart` are as of `AmplifiedAt`.
          */
@@ -1166,6 +1172,8 @@ export interface components {
             rows: number;
             of: number;
             count: number;
+            step?: number;
+            rank?: number;
         };
         /**
          * NumberTaken

@@ -24,6 +24,7 @@ export const factsEn = {
     unknown: "another value may be passed here, it may be other data, or something that is made unrecorded, as masks and indices often are",
   },
   parts: " ({{fused}} of them fused or in parts)",
+  place: " in step {{step}} rank {{rank}}",
   aside: {
     rewritten: "values fit no layout",
     missing: "parts are missing",

@@ -27,6 +27,8 @@ const GIVEN = ["problem", "benchmark"];
 /** Names of calls, between them the comma of the language. */
 const NAMED = ["names", "instead"];
 
+/** What is said of nodes of all steps and ranks, the first of which is named with its place. */
+const NODES: ReadonlySet<string> = new Set<Reason["code"]>(["rated_error", "untold_choices", "ties", "amplifies"]);
 /** Below this share of what is to be explained, estimates of it say no more than their rounding. */
 const HARDLY = 0.01;
 
@@ -44,6 +46,7 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   if (code === "explained") worded.before = facts.explained === 0 && saysWhy(below) ? "" : before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (code === "two_implementations") worded.parts = facts.fused === 0 ? "" : t("facts.parts", { fused: Number(facts.fused) });
+  if (NODES.has(code)) worded.place = facts.step === undefined ? "" : t("facts.place", { step: facts.step, rank: facts.rank });
   if (!isWorded(code)) return worded;
   for (const name of WORDED[code]) {
     const fact = worded[name];

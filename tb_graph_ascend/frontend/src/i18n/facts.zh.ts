@@ -24,6 +24,7 @@ export const factsZh = {
     unknown: "可能此处传入了另一个值，可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
   },
   parts: "（其中 {{fused}} 个为融合或拆分）",
+  place: "第 {{step}} 步、卡 {{rank}} 的 ",
   aside: {
     rewritten: "数值不符合任何布局",
     missing: "缺少分片",

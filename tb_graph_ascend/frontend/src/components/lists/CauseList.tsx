@@ -14,6 +14,7 @@ import { countText } from "../../state/causes";
 import { formerText, standingCause } from "../../state/former";
 import { claimHeadline } from "../../i18n/claim";
 import { scoreText } from "../../text/numbers";
+import type { Cell } from "../../state/places";
 import { useApp } from "../../state/store";
 import { NamedText } from "../answer/NamedText";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -56,14 +57,21 @@ export function CauseList() {
   );
 }
 
-/** What the build says of the comparison as a whole; the calls in it are ways to them where they are on screen. */
+/** The step and rank of the node that a note names; null where it tells none. */
+function placeOf(reason: Reason): Cell | null {
+  if (!("step" in reason && "rank" in reason)) return null;
+  const { step, rank } = reason;
+  return step === undefined || rank === undefined ? null : { step, rank };
+}
+
+/** What the build says of the comparison as a whole; the calls in it are ways to them, in the step that it names or on screen. */
 function Notes({ reasons }: { reasons: readonly Reason[] }) {
   const { t } = useTranslation();
   const { step, rank } = useApp();
-  const at = { step: step ?? 0, rank: rank ?? 0 };
+  const shown = { step: step ?? 0, rank: rank ?? 0 };
   return reasons.map((reason, index) => (
     <span key={index} className="reason" title={fullReason(t, reason)}>
-      <NamedText sentence={reasonSentence(t, reason)} at={at} sideOf={() => "problem"} />
+      <NamedText sentence={reasonSentence(t, reason)} at={placeOf(reason) ?? shown} sideOf={() => "problem"} />
       {t("answer.stop")}
     </span>
   ));
