@@ -83,6 +83,10 @@ describe("parseFrame", () => {
       library: false,
     });
   });
+  it("has the code in one line, with one space for several, as the command quotes it", () => {
+    const line = "File /job/model.py, line 41, in forward, \n x = f(x,\n      y)  # noqa";
+    expect(parseFrame(line).code).toBe("x = f(x, y) # noqa");
+  });
   it("shows an unknown form whole", () => {
     expect(parseFrame("somewhere").file).toBe("somewhere");
   });
