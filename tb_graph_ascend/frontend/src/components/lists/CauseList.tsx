@@ -59,9 +59,7 @@ export function CauseList() {
 
 /** The step and rank of the node that a note names; null where it tells none. */
 function placeOf(reason: Reason): Cell | null {
-  if (!("step" in reason && "rank" in reason)) return null;
-  const { step, rank } = reason;
-  return step === undefined || rank === undefined ? null : { step, rank };
+  return "step" in reason && "rank" in reason ? { step: reason.step, rank: reason.rank } : null;
 }
 
 /** What the build says of the comparison as a whole; the calls in it are ways to them, in the step that it names or on screen. */
