@@ -16,6 +16,9 @@ from builder.match.tree import TreeNode
 PLAIN = 3.0
 # What a call of which nothing is known makes of the shares by which its inputs are apart.
 UNKNOWN = 4.0
+# By what share results may be off where an optimizer left the weights of two runs apart by theirs:
+# a call makes UNKNOWN times that of it, and anything is named that is PLAIN times off.
+OF_WEIGHTS = PLAIN * UNKNOWN
 # Put out by partners and moved since; by a call that one run alone makes; by two that are no
 # partners; by none that is recorded.
 Way = Literal["moved", "changed", "rewired", "outside"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from math import isnan
 
 import numpy as np
@@ -187,16 +188,24 @@ class Facts:
         return by_sketch or row in self.comparison.elements.tensors
 
     def changes_precision(self, node: TreeNode) -> bool:
-        """Whether a call computes in another dtype than its partner.
+        """Whether a call computes in another dtype than its partner, or a module by itself.
 
         Never where the runs work in two formats: that is the setting of the comparison, no fault.
-        What a backward call computes in is settled by its forward call.
+        What a backward call computes in is settled by its forward call. A module does so by itself
+        where it is fed in the same format and nothing inside it differs in one.
         """
-        if not self._formats_may_tell or node.kind != "api":
+        if not self._formats_may_tell:
             return False
         if node.forward is not None and self.changes_precision(node.forward):
             return False
-        return any(self._dtype_differs(row) for row in self.paired.rows(node))
+        if node.kind == "api":
+            return any(self._dtype_differs(row) for row in self.paired.rows(node))
+        if node.kind != "module" or node.direction == "backward":
+            return False
+        rows = self.differing_dtypes(node, outputs=True)
+        others = (self.paired.rows(child) for child in node.children)
+        fed = self.differing_dtypes(node, outputs=False)
+        return bool(rows) and not fed and not any(map(self._dtype_differs, chain(*others)))
 
     def differing_dtypes(self, node: TreeNode, outputs: bool) -> list[int]:
         """The rows of a node's outputs or inputs whose dtypes differ."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from builder.diagnosis.changes import are_of_one_run, scope_of
 from builder.diagnosis.end_results import EndResults, are_one_number
-from builder.diagnosis.excess import PLAIN
+from builder.diagnosis.excess import OF_WEIGHTS, PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.own_healing import Agrees, BothEdges, OwnHealing
@@ -47,6 +47,8 @@ class Healing:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
         listed = list(findings)
         agrees = self._is_rounded if any(map(self._is_alone, listed)) else self._agrees
+        if all(finding.kind == "parameter_differs" for finding in listed):
+            agrees = self._is_as_weights_are
         return (
             bool(listed)
             and all(map(self._passes, listed))
@@ -102,6 +104,16 @@ class Healing:
         if self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]:
             return True
         return self._facts.expected.is_idle(row)
+
+    def _is_as_weights_are(self, row: int) -> bool:
+        """Whether a value agrees, or is off by what calls make of weights that are rounded apart.
+
+        So an optimizer leaves all weights beside one that is moved by chance.
+        """
+        left = OF_WEIGHTS * self._known.noise[row]
+        return self._agrees(row) or (
+            not self._known.hidden[row] and self._known.distance[row] <= left
+        )
 
     def _is_rounded(self, row: int) -> bool:
         """Whether one rounding explains it: another ε or scale may move all by no more than two."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from builder.diagnosis.changes import are_of_one_run, scope_of
+from builder.diagnosis.excess import OF_WEIGHTS
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.dump.passing_calls import call_of
@@ -158,10 +159,15 @@ class OwnHealing:
         """Whether the results depend on none of the parameters by which a module's sides differ.
 
         Their gradients are nothing but rounding: what an optimizer makes of such, by Adam a whole
-        step, is chance, as it is for an attention key's bias.
+        step, is chance, as it is for an attention key's bias. Beside these stand weights that an
+        optimizer left a little apart, by what a call makes of rounding of which nothing is known.
         """
         keys, known = self._facts.comparison.keys, self._known
-        apart = {keys[r].partition(".")[2] for r in known.parameters(module) if not self._agrees(r)}
+        apart = {
+            keys[r].partition(".")[2]
+            for r in known.parameters(module)
+            if not self._agrees(r) and known.distance[r] > OF_WEIGHTS * known.noise[r]
+        }
         held = [r for node in self._held.get(module, ()) for r in known.outputs(node)]
         idle = {keys[r].partition(".")[2] for r in held if self._facts.expected.is_idle(r)}
         return bool(apart) and apart <= idle

@@ -478,24 +478,24 @@ SENTENCES: Mapping[str, Words] = {
         "格式、形状或实参；第一个是{place} {name}",
     ),
     "untold_choices": Words(
-        "{name}{place} (of {count} such calls) picks others of numbers that agree to rounding, and "
-        "nothing recorded tells whether that is a tie or a fault",
-        "{place}{name}（共 {count} 个此类调用）在舍入误差内相等的数中选出了不同的元素，记录无法判断这是平"
-        "局还是错误",
+        "{name}{place} (of {count} such calls) picks others of numbers that agree to rounding, "
+        "and nothing recorded tells whether that is a tie or a fault",
+        "{place}{name}（共 {count} 个此类调用）在舍入误差内相等的数中选出了不同的元素，记录无法判断"
+        "这是平局还是错误",
     ),
     "ties": Words(
-        "{name}{place} (of {count} such calls) ranks numbers that agree to rounding and picks others: a "
-        "tie; what is gathered by them differs and is no finding",
-        "{place}{name}（共 {count} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由"
-        "此取出的值不同，但不算问题",
+        "{name}{place} (of {count} such calls) ranks numbers that agree to rounding and picks "
+        "others: a tie; what is gathered by them differs and is no finding",
+        "{place}{name}（共 {count} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平"
+        "局；由此取出的值不同，但不算问题",
     ),
     "amplifies": Words(
-        "{name}{place} (of {count} such calls) is a place of amplification and no cause: in {rows} of "
-        "{of} rows it chooses otherwise between numbers that are {margin:short} apart in the "
-        "benchmark and moved by {apart:short}; what differs from there on is no further cause",
-        "{place}{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出了不同选"
-        "择，所选两数在标杆中相差 {margin:short}，而两次运行间的相对变化为 {apart:short}；由此得出"
-        "的差异本身不说明问题",
+        "{name}{place} (of {count} such calls) is a place of amplification and no cause: in "
+        "{rows} of {of} rows it chooses otherwise between numbers that are {margin:short} apart in "
+        "the benchmark and moved by {apart:short}; what differs from there on is no further cause",
+        "{place}{name}（共 {count} 个此类调用）是放大差异之处，而非原因：{of} 行中有 {rows} 行作出"
+        "了不同选择，所选两数在标杆中相差 {margin:short}，而两次运行间的相对变化为 {apart:short}；"
+        "由此得出的差异本身不说明问题",
     ),
     "number_taken": Words(
         "{name} of the {side:side} side has the number of another folder beside it, and is shown "

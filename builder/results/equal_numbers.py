@@ -11,7 +11,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -59,6 +59,19 @@ _BEFORE = (
     "WHERE before.side = ? AND before.rank = here.rank AND before.step < here.step "
     "ORDER BY before.step DESC LIMIT 1"
 )
+# The gradients that modules hold and that differ, by module and parameter.
+_HELD = (
+    "SELECT node.id, node.name, form.path FROM graph CROSS JOIN node ON node.graph = graph.id "
+    "CROSS JOIN record ON record.id "
+    "BETWEEN node.first_value AND node.first_value + node.value_count - 1 "
+    "CROSS JOIN form ON form.id = record.form "
+    "WHERE graph.id = ? AND form.role = 'parameters_grad' AND record.score > ?"
+)
+_UPDATES = (
+    "SELECT 1 FROM node WHERE graph = ? AND kind = 'api' AND direction = 'forward' "
+    f"AND {_IS_UPDATE} LIMIT 1"
+)
+_NAMES = "SELECT id, name FROM node WHERE graph = ?"
 _GRAPH = "SELECT id FROM graph WHERE step = ? AND rank = ? AND side = 'problem'"
 
 
@@ -77,13 +90,15 @@ class ValueReader(msgspec.Struct, frozen=True, gc=False):
 class Carried(msgspec.Struct, frozen=True, gc=False):
     """A node that reads a value, and who wrote that in the step before, by the keys of both.
 
-    A writer of the benchmark's is one that the problem's run lacks: it kept what it had.
+    A writer of the benchmark's is one that the problem's run lacks: it kept what it had. By the
+    link `gradient` nothing recorded wrote it, and the writer holds the gradient that it followed.
     """
 
     node: int
     value: str
     writer: int
     output: str
+    link: Literal["before", "gradient"] = "before"
 
 
 class _Value(NamedTuple):
@@ -185,7 +200,32 @@ def carried_weights(
             wrote = other
         if wrote is not None:
             found.append(Carried(value.node, value.key, wrote.node, wrote.key))
-    return ours[1], found
+    return ours[1], found or _followed_gradients(connection, here[0], ours[0], threshold)
+
+
+def _followed_gradients(
+    connection: sqlite3.Connection, here: int, before: int, threshold: float
+) -> list[Carried]:
+    """The weights that differ after a step whose gradient of them did, and no update is recorded.
+
+    In a dump of modules alone nothing else tells how a difference came from step to step.
+    """
+    last = connection.execute(_LAST_GRADIENT, (before,)).fetchone()
+    if connection.execute(_UPDATES, (before, *last)).fetchone() is not None:
+        return []
+    held = {
+        (name.rpartition(".parameters_grad")[0], key_of("parameters", path)): (node, path)
+        for node, name, path in connection.execute(_HELD, (before, threshold))
+    }
+    names = dict(connection.execute(_NAMES, (here,))) if held else {}
+    found = []
+    for value in _values(connection, READ, threshold, here) if held else ():
+        name = names[value.node]
+        node, path = held.get((name.rpartition(".forward")[0], value.key), (None, ""))
+        if node is not None:
+            key = key_of("parameters_grad", path)
+            found.append(Carried(value.node, value.key, node, key, "gradient"))
+    return found
 
 
 def _written(connection: sqlite3.Connection, graph: int) -> dict[tuple[float, ...] | None, _Value]:

@@ -15,6 +15,7 @@ Link: TypeAlias = Literal[
     "inside",
     "forward",
     "before",
+    "gradient",
     "cause",
     "guess",
     "weight",
@@ -23,10 +24,10 @@ Link: TypeAlias = Literal[
 ]
 # How a trace gets from one hop to the next: from a node of the benchmark to its partner, by the
 # value that was read, into a module, from a gradient to the call it belongs to, to what wrote the
-# value in the step before, or, where no value tells, to what the diagnosis names; a guess is what
-# was worked out from the values around calls that left none; a weight is that of the module which
-# the diagnosis names for it, a gradient is returned by the backward call of a reader, and a
-# call reads what was fed to the module around it.
+# value in the step before or to the gradient that it followed there, or, where no value tells, to
+# what the diagnosis names; a guess is what was worked out from the values around calls that left
+# none; a weight is that of the module which the diagnosis names for it, a gradient is returned by
+# the backward call of a reader, and a call reads what was fed to the module around it.
 
 
 class Hop(msgspec.Struct, frozen=True):

@@ -10,14 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from builder.diagnosis.excess import PLAIN, UNKNOWN
+from builder.diagnosis.excess import OF_WEIGHTS
 from builder.reasons import Explained, ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced
 from builder.work.outcome import PairOutcome, StoredFinding
 
 OTHER_CALLS = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced)
-# A call of which nothing is known puts out what is apart by UNKNOWN times its inputs' share, and
-# anything is named that is apart by PLAIN times what is expected of it.
-_OF_WEIGHTS = PLAIN * UNKNOWN
 
 
 def without_carried(
@@ -56,7 +53,7 @@ class _Steps:
         before = self._own[at]
         if before.updates_apart is None or (before.findings and not before.heals):
             return False
-        is_within = apart <= _OF_WEIGHTS * before.updates_apart
+        is_within = apart <= OF_WEIGHTS * before.updates_apart
         return is_within and not self._kinds(at).isdisjoint(finding.kinds)
 
     def _kinds(self, at: int) -> frozenset[str]:

@@ -16,6 +16,7 @@ LINKS = {
     "inside": "contains",
     "forward": "is the gradient of",
     "before": "its {value} was written in step {step} by",
+    "gradient": "its {value} was updated in step {step} by the gradient in",
     "guess": "comes perhaps, through calls without values, from",
     "weight": "reads the weight of",
     "returned": "was returned by",

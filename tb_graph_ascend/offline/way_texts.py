@@ -35,6 +35,7 @@ class Written(msgspec.Struct, frozen=True):
     writer: int
     value: str | None
     output: str | None
+    link: Link
 
 
 class Origins(msgspec.Struct, frozen=True):
@@ -93,5 +94,7 @@ def origins_of(results: ReadsPairs, here: StepFollowers, place: tuple[int, int])
     before, read = here.step_before
     written: dict[str, Written] = {}
     for each in read:
-        written.setdefault(str(each.node), Written(each.writer, each.value, each.output))
+        written.setdefault(
+            str(each.node), Written(each.writer, each.value, each.output, each.link)
+        )
     return Origins(findings, before, written)

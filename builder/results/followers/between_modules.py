@@ -14,16 +14,19 @@ from builder.results.followers.states import RowStates, kinds_of
 from builder.results.node_words import KINDS, Bools
 
 
-def edges_between_modules(rows: MergedRows, states: RowStates, unfed: Bools) -> Edges:
+def edges_between_modules(
+    rows: MergedRows, states: RowStates, coarse: Bools, unfed: Bools
+) -> Edges:
     """From the last module that ended before and put out what differs, to each that is `unfed`.
 
-    What one run alone calls is apart from the other like what differs.
+    What one run alone calls is apart from the other like what differs, and so are rows of a format
+    too `coarse` to show it.
     None where any call is recorded: there what is not recorded is another matter.
     """
     if (kinds_of(rows) == KINDS.index("api")).any():
         return joined(())
-    differing = np.flatnonzero((states.differing | states.alone) & states.entry)
+    differing = np.flatnonzero((states.differing | states.alone | coarse) & states.entry)
     differing = differing[np.argsort(rows.last[differing], kind="stable")]
-    end = np.flatnonzero(unfed & (states.reading | states.alone) & ~states.cause)
+    end = np.flatnonzero(unfed & (states.reading | states.alone | coarse) & ~states.cause)
     at = np.searchsorted(rows.last[differing], end) - 1  # the last that ended before
     return edges(differing[at[at >= 0]], end[at >= 0], PASSED, certain=False)

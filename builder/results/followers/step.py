@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from builder.results.certainty import names_beginnings
+from builder.results.coarse_values import coarse_holders
 from builder.results.database import ResultDatabase
 from builder.results.engine import driver_of
 from builder.results.equal_numbers import (
@@ -63,6 +65,7 @@ from builder.results.reading import Results
 from builder.results.received import Received
 from builder.results.records import Finding
 
+_Found = TypeVar("_Found", ValueReader, int)
 _LAST = 2**62  # in the order of execution: what the benchmark alone has
 
 
@@ -78,6 +81,7 @@ class StepReader:
     weights: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     fed: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     gradients: Callable[[], Sequence[ValueReader]] = tuple
+    coarse: Callable[[], Sequence[int]] = tuple
     stacks: StackReader = lambda nodes: {}
 
 
@@ -125,8 +129,19 @@ class StepFollowers:
 
     @cached_property
     def carrying(self) -> Bools:
-        """The rows that a difference passes through, as far as it is recorded."""
-        return may_pass(self.states, self.laid)
+        """The rows that a difference passes through, as far as it is recorded.
+
+        Also those whose own format rounds away what finer ones behind them show.
+        """
+        return may_pass(self.states, self.laid) | self._coarse
+
+    @cached_property
+    def _coarse(self) -> Bools:
+        found = np.zeros(len(self.rows), dtype=bool)
+        ids = self.read.coarse() if self.compared and self.divergent_count else ()
+        at = self.rows.rows_of(np.array(ids, dtype=np.int64))
+        found[at[at >= 0]] = True
+        return found
 
     @cached_property
     def passed(self) -> Edges:
@@ -159,7 +174,7 @@ class StepFollowers:
         gradients = value_edges(rows, self.gradient_readers, INPUT)
         unfed[gradients.end] = False
         parts += [gradients, rewritten_edges(flow, states, unfed)]
-        parts.append(edges_between_modules(rows, states, unfed))
+        parts.append(edges_between_modules(rows, states, self._coarse, unfed))
         parts.append(accumulated_edges(rows, states, unfed))
         if not self.passed.certain.any():
             fed = fed_rows(flow, states.divergent | states.alone)
@@ -396,7 +411,7 @@ def _reader(results: Results, step: int, rank: int, node: int) -> StepReader:
     threshold = results.threshold
     values = results if isinstance(results, ResultDatabase) else None
 
-    def by_numbers(find: Callable[..., list[ValueReader]], *of: object) -> Sequence[ValueReader]:
+    def by_numbers(find: Callable[..., list[_Found]], *of: object) -> Sequence[_Found]:
         if values is None:
             return ()
         with values.stored.engine_at(node).connect() as connection:
@@ -411,5 +426,6 @@ def _reader(results: Results, step: int, rank: int, node: int) -> StepReader:
         weights=lambda modules: by_numbers(weight_readers, modules),
         fed=lambda modules: by_numbers(fed_readers, modules),
         gradients=lambda: by_numbers(gradient_readers, step, rank),
+        coarse=lambda: by_numbers(coarse_holders, step, rank),
         stacks=results.stacks_by_id,
     )

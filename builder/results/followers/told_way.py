@@ -126,7 +126,7 @@ def _written_before(
     found = next((one for one in read if one.node == node), None)
     if before is None or found is None:
         return None, None
-    return before, _hop(results.node(found.writer), "before", before, found.value, found.output)
+    return before, _hop(results.node(found.writer), found.link, before, found.value, found.output)
 
 
 def _finding(results: ReadsPairs, node: int) -> int:

@@ -2404,7 +2404,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "before" | "cause" | "fed" | "forward" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
+            link: "before" | "cause" | "fed" | "forward" | "gradient" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
             /** @default null */
             value: string | null;
             /** @default null */

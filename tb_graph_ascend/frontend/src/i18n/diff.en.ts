@@ -82,6 +82,7 @@ export const diff = {
     returned: "gets its gradient from what was returned by",
     weight: "reads a weight that differs, which is held by",
     before: "its {{value}} was written by the optimizer of step {{step}}, by",
+    gradient: "its {{value}} was updated in step {{step}}, by an optimizer that is not recorded, from the gradient in",
     inStep: "step {{step}}",
     forward: "gradient of the forward call",
     cause: "comes, as the diagnosis says, from",

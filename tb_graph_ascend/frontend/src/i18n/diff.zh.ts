@@ -82,6 +82,7 @@ export const diff = {
     returned: "其梯度由此返回：",
     weight: "读取有差异的权重，该权重属于",
     before: "其 {{value}} 由第 {{step}} 步的优化器写入，写入者：",
+    gradient: "其 {{value}} 在第 {{step}} 步由未记录的优化器更新，所用梯度位于",
     inStep: "第 {{step}} 步",
     forward: "对应的前向调用",
     cause: "诊断归因于",

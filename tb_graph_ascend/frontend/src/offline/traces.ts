@@ -15,6 +15,7 @@ interface Written {
   writer: number;
   value: string | null;
   output: string | null;
+  link: PlacedHop["link"];
 }
 
 interface Origins {
@@ -47,8 +48,8 @@ export async function tracedWay(pairs: readonly Pair[], pair: Pair, place: numbe
     const earlier = pairs.find((one) => one.rank === rank && one.step === before);
     const earlierWays = await earlier?.ways();
     if (found === undefined || !earlier || !earlierWays) break;
-    const { writer, value, output } = found;
-    hops.push({ ...(await hopOf(earlier, writer)), link: "before", value, output, step: before });
+    const { writer, value, output, link } = found;
+    hops.push({ ...(await hopOf(earlier, writer)), link, value, output, step: before });
     [here, known] = [earlier, earlierWays];
     row = (await here.rowOf()).get(writer) ?? 0;
     hops.push(...(await within(here, known, row, before)));
