@@ -62,6 +62,7 @@ class Operator:
 
 
 _UNKNOWN = Operator()
+_FREE = (backward.sum_of_both, backward.spread, backward.spread_mean)
 
 
 def operator(call: str) -> Operator:
@@ -91,6 +92,11 @@ def gains_of(
     if row.gain is None or len(operands) < row.operands:
         return None
     return row.gain(operands, factors, result)
+
+
+def is_gradient_free(call: str) -> bool:
+    """Whether the gradient of a call depends on the shape alone of what it reads."""
+    return operator(call).gradient in _FREE or has(call, "view", "turn", "repeat")
 
 
 def gradient_gains(call: str, of: Backward) -> GradientGains | None:

@@ -6,16 +6,22 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+from msgspec import UNSET
+
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
 from builder.match.tree import runs_behind_gradients
 from builder.reasons import (
+    ArgumentDiffers,
     BatchDiffers,
     BatchRows,
     BatchShaped,
+    Explained,
     InputDiffers,
     IntroducedBeyond,
     OptimizerDiffers,
+    Reason,
     RowsDiffer,
     UnrecordedDiffers,
 )
@@ -209,7 +215,7 @@ class _Seen:
                     self._by_kind[kind].append(spot)
         self._taken = {(finding.graph, finding.node) for finding in findings}
 
-    def places(self, group: Sequence[StoredFinding]) -> tuple[Place, ...]:
+    def places(self, group: Sequence[StoredFinding]) -> tuple[_Spot, ...]:
         """The places of a cause beside that of its first finding."""
         others = {(finding.graph, finding.node): finding for finding in group}
         del others[group[0].graph, group[0].node]
@@ -219,7 +225,7 @@ class _Seen:
             if (node := (spot.graph, spot.place.node)) not in self._taken:
                 self._taken.add(node)
                 spots.append(spot)
-        return tuple(spot.place for spot in sorted(spots, key=lambda spot: spot.order))
+        return tuple(sorted(spots, key=lambda spot: spot.order))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +244,44 @@ def _one_cause(group: Sequence[StoredFinding], seen: _Seen) -> StoredFinding:
     """The first finding of a cause, with all of its places and all that they explain."""
     explained = sum(finding.propagated_to for finding in group)
     heals = all(finding.heals_by_itself for finding in group)
-    first = replace(group[0], places=seen.places(group))
+    first = _where_given_first(group[0], seen.places(group))
     basis = "guessed" if _showed_nothing_before(first) else first.basis
     return replace(first, propagated_to=explained, heals_by_itself=heals, basis=basis)
+
+
+def _where_given_first(finding: StoredFinding, spots: tuple[_Spot, ...]) -> StoredFinding:
+    """The finding with its places; one of another argument where the step gives that first.
+
+    What a call leaves in running statistics shows where a later one reads them, which is given the
+    same argument, and reads what differs already.
+    """
+    own = _spot_of(finding)
+    told = finding.reasons[0]
+    first = min((s for s in spots if _is_before(s, own)), key=lambda s: s.order, default=own)
+    if first is own or not isinstance(told, ArgumentDiffers) or finding.of_benchmark:
+        return replace(finding, places=tuple(spot.place for spot in spots))
+    places = sorted((own, *(s for s in spots if s is not first)), key=lambda s: s.order)
+    return replace(
+        finding,
+        graph=first.graph,
+        node=first.place.node,
+        name=first.place.name,
+        sort_key=first.order[1],
+        reasons=[told, *(_of_call(reason, finding.name) for reason in finding.reasons[1:])],
+        places=tuple(spot.place for spot in places),
+    )
+
+
+def _is_before(spot: _Spot, own: _Spot) -> bool:
+    """Whether a place is of the same run, step and rank, and stands before."""
+    return spot.graph == own.graph and spot.order < own.order
+
+
+def _of_call(reason: Reason, name: str) -> Reason:
+    """A reason about a value of a call, as it is told of another one."""
+    if isinstance(reason, Explained) and reason.at is UNSET:
+        return msgspec.structs.replace(reason, at=name)
+    return reason
 
 
 def _showed_nothing_before(finding: StoredFinding) -> bool:

@@ -37,7 +37,7 @@ from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.flow.parameter_readers import ParameterReaders
 from builder.match.tree import TreeNode
-from builder.operators.table import has
+from builder.operators.table import has, is_gradient_free
 from builder.reasons import ArgumentDiffers
 
 # A call that is not as in the other run has a cause already: any excess will do.
@@ -188,7 +188,8 @@ class ByExcess:
             return None
         makers = [*node.children, *self._makers_of(node)]
         if node.direction == "backward":
-            makers += [node.forward] if node.forward is not None else []
+            if node.forward is not None and self._shapes_gradient(node.forward):
+                makers.append(node.forward)
             if node.holds_gradients:
                 module = node.backward or node.parent
                 rows = self._known.inputs(module) if module in self._matching.partner else []
@@ -197,6 +198,21 @@ class ByExcess:
                 makers += [m for r in rows if (m := self.maker(r)) is not None]
         found = next((source[maker] for maker in makers if maker in source), None)
         return found or (self._of_other_readers(node) if node.holds_gradients else None)
+
+    def _shapes_gradient(self, forward: TreeNode) -> bool:
+        """Whether what a call read otherwise makes its gradient another one.
+
+        What a sum or a view read does not, but for another number of elements.
+        """
+        if not is_gradient_free(forward.call):
+            return True
+        rows = (
+            row for one in (forward, *self._makers_of(forward)) for row in self._paired_rows(one)
+        )
+        return any(map(self._facts.paired.is_reshaped, rows))
+
+    def _paired_rows(self, node: TreeNode) -> Iterable[int]:
+        return self._facts.paired.rows(node) if node in self._matching.partner else ()
 
     def _of_other_readers(self, node: TreeNode) -> Finding | None:
         """The finding that calls elsewhere follow from which read a module's parameters as well.
