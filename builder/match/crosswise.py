@@ -2,13 +2,16 @@
 
 An alignment cannot cross. Two calls of one name that read and put out, each, what the other does on
 the other side are the same two in another order: they pair by what they hold. A call without a
-partner pairs with an equal one that stands elsewhere among the calls of the same parent.
+partner pairs with an equal one that stands elsewhere among the calls of the same parent. Turns of a
+loop that take what another turn should take are equal crosswise as well, and stay as they are.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from math import isclose, isfinite
 
 from builder.dump.values import Record
@@ -38,6 +41,7 @@ def pair_crosswise(
         {i: contents(left[i], trees[0]) for i in open_left if left[i].kind == "api"},
         {j: contents(right[j], trees[1]) for j in open_right if right[j].kind == "api"},
     )
+    found = _without_shifted(found, pairs, _Siblings(left, trees[0]), _Siblings(right, trees[1]))
     if not found:
         return pairs, set()
     ours, theirs = set(found), set(found.values())
@@ -46,6 +50,66 @@ def pair_crosswise(
     lost_right = [j for i, j in pairs if i in ours and j not in theirs]
     kept += _in_order(lost_left, lost_right, left, right)
     return sorted([*kept, *found.items()]), ours
+
+
+class _Siblings:
+    """The calls of one parent, and which of them read what a call puts out, as equal sizes tell."""
+
+    def __init__(self, nodes: Sequence[TreeNode], tree: Tree) -> None:
+        self.nodes = nodes
+        self._values = tree.dump.values
+        self._readers: dict[Hashable, list[int]] = defaultdict(list)
+        for place, node in enumerate(nodes):
+            for index in range(*node.values):
+                if not self._values.keys[index].startswith("output"):
+                    self._readers[self._sizes(index)].append(place)
+
+    def readers(self, place: int) -> set[int]:
+        """The places of the first calls behind one that read what it puts out."""
+        found = set()
+        for index in range(*self.nodes[place].values):
+            if self._values.keys[index].startswith("output"):
+                readers = self._readers.get(self._sizes(index), [])
+                found.update(readers[(at := bisect_right(readers, place)) : at + 1])
+        return found
+
+    def _sizes(self, index: int) -> Hashable:
+        record = self._values.records[index]
+        return tuple(_to_digits(size) for size in (record.Norm, record.Max, record.Min))
+
+
+def _without_shifted(
+    found: dict[int, int], pairs: _Pairs, ours: _Siblings, theirs: _Siblings
+) -> dict[int, int]:
+    """The crosswise pairs without those of a loop whose turns take what another turn should take.
+
+    All turns are shifted by as many, and what reads them stays in its turn: an index is off by one.
+    """
+    turns: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for pair in sorted(found.items()):
+        turns[ours.nodes[pair[0]].owner].append(pair)
+    partner = {**dict(pairs), **found}
+    kept: dict[int, int] = {}
+    for calls in turns.values():
+        if not (_are_shifted(calls) and _are_read_elsewhere(calls, partner, ours, theirs)):
+            kept |= dict(calls)
+    return kept
+
+
+def _are_shifted(calls: Sequence[tuple[int, int]]) -> bool:
+    """Whether three calls or more keep their order, but for those at one end."""
+    places = [place for _, place in calls]
+    falls = sum(one > other for one, other in pairwise(places))
+    return len(calls) > 2 and falls <= 1 and (falls == 0 or places[-1] < places[0])
+
+
+def _are_read_elsewhere(
+    calls: Sequence[tuple[int, int]], partner: Mapping[int, int], ours: _Siblings, theirs: _Siblings
+) -> bool:
+    """Whether what some calls put out is read, and never by partners."""
+    read = [(ours.readers(one), theirs.readers(other)) for one, other in calls]
+    together = (partner.get(reader) in others for readers, others in read for reader in readers)
+    return any(readers for readers, _ in read) and not any(together)
 
 
 def contents(node: TreeNode, tree: Tree) -> Hashable | None:

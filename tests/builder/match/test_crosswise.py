@@ -186,3 +186,37 @@ def test_updates_pair_by_their_parameter_in_any_order(order: list[str]) -> None:
         found = partners(sides[0], sides[1])
     assert {name: partner for name, (partner, _) in found.items()} == {name: name for name in found}
     assert len(found) == len(order)
+
+
+def loop(folder: Path, picked: list[float], readers: list[float]) -> Tree:
+    """Turns of a loop: each picks a tensor, and what reads one stands behind it."""
+    data: dict[str, object] = {BLOCK: forward([tensor()], [tensor()])}
+    construct: dict[str, str | None] = {BLOCK: None}
+    for turn, (norm, read) in enumerate(zip(picked, readers, strict=True)):
+        calls = {
+            f"Tensor.gather.{turn}.forward": forward([tensor(99.0), tensor(norm)], [tensor(norm)]),
+            f"Torch.mm.{turn}.forward": forward([tensor(read)], [tensor(7.0 * read + turn)]),
+        }
+        data |= calls
+        construct |= dict.fromkeys(calls, BLOCK)
+    return build_tree(read_dump(write_dump(folder, data, construct)))
+
+
+def test_turns_that_take_what_the_turn_before_should_take_stay(tmp_path: Path) -> None:
+    turns, shifted = [1.0, 2.0, 3.0, 4.0], [4.0, 1.0, 2.0, 3.0]
+    found = partners(loop(tmp_path / "p", shifted, shifted), loop(tmp_path / "b", turns, turns))
+    gathered = {name: told for name, told in found.items() if "gather" in name}
+    assert gathered == {name: (name, "aligned") for name in gathered}
+    assert len(gathered) == len(turns)
+
+
+def test_turns_in_another_order_cross_where_their_readers_are_partners(tmp_path: Path) -> None:
+    turns, shifted = [1.0, 2.0, 3.0, 4.0], [4.0, 1.0, 2.0, 3.0]
+    # One call behind all of them reads what each turn picks.
+    ours, theirs = (
+        loop(tmp_path / side, own, [50.0] * 4)
+        for side, own in zip("pb", (shifted, turns), strict=True)
+    )
+    found = partners(ours, theirs)
+    assert found["Tensor.gather.0.forward"] == ("Tensor.gather.3.forward", "crosswise")
+    assert found["Tensor.gather.1.forward"] == ("Tensor.gather.0.forward", "crosswise")
