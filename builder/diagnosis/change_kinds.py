@@ -24,6 +24,7 @@ from builder.reasons import (
     CalledEarlier,
     CalledLater,
     ElementsMoved,
+    Explained,
     ExtraCalls,
     ExtraReplaced,
     FedOtherwise,
@@ -83,6 +84,10 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
     match reason:
         case ArgumentDiffers() | FedOtherwise():
             yield from changes_of_reason(reason)
+        case CalledEarlier() | CalledLater():
+            yield from _called_otherwise(reason)
+            # Where both runs make the call it reads what is written before or behind it.
+            yield from (("read", r.value) for r in finding.reasons[1:] if isinstance(r, Explained))
         case Rewired() | ElementsMoved() | InputDiffers() | UnrecordedDiffers():
             yield from _read_otherwise(reason, finding.inherits)
         case BatchDiffers() | BatchRows() | BatchShaped() | IntegersDiffer():

@@ -141,6 +141,8 @@ class Sightings:
             turned = facts.is_divergent[excess.row] and type_of(ours.name) == type_of(theirs.name)
             if excess.times > PLAIN or turned:
                 yield ("read", value)
+        elif excess.way == "rewired" and facts.is_divergent[excess.row]:
+            yield ("read", value)  # written before it in one run, and behind it in the other
         elif excess.way == "moved" and ours is not None:
             yield from (("moved", value, type_of(ours.name)), ("read", value))
 

@@ -29,6 +29,8 @@ from builder.flow.fingerprints import Producers
 from builder.match.tree import TreeNode
 from builder.reasons import (
     BatchRows,
+    CalledEarlier,
+    CalledLater,
     ElementsMoved,
     Explained,
     FusedAway,
@@ -309,6 +311,26 @@ def handed_on_unrecorded(case: Case) -> Cause | None:
     return replace(named, inherits=case.attribution.keys_of([case.excess.row]))
 
 
+def ran_on_another_side_of_its_writer(case: Case) -> Cause | None:
+    """What a call reads is written in place by a call of both runs, before it in one of them and
+    behind it in the other: the call is named that runs earlier or later.
+    """
+    makers, partner = case.excess.makers, case.facts.comparison.matching.partner
+    if makers is None or case.node not in partner:
+        return None
+    writer = partner.get(makers.theirs) if makers.theirs is not None else None
+    if writer is not None and writer.exec_order > case.node.exec_order:
+        return _called(case, CalledEarlier(case.node.name, writer.name))
+    there = partner.get(makers.ours) if makers.ours is not None else None
+    if there is None or makers.ours is None or there.exec_order < partner[case.node].exec_order:
+        return None
+    return _called(case, CalledLater(case.node.name, makers.ours.name))
+
+
+def _called(case: Case, reason: Reason) -> Named:
+    return case.with_evidence(Named("input_differs", case.node, reason))
+
+
 def reads_otherwise(case: Case) -> Cause | None:
     """The two runs read what different calls made, or what nobody recorded: the reader is named."""
     makers = case.excess.makers
@@ -395,6 +417,7 @@ def introduces_a_difference(case: Case) -> Cause | None:
 
 RULES_FOR_EDGES: tuple[Rule, ...] = (
     made_by_a_changed_call,
+    ran_on_another_side_of_its_writer,
     rounded_as_its_forward_call,
     behind_a_changed_call,
     gradient_of_a_changed_call,
