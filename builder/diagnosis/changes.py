@@ -13,7 +13,7 @@ from builder.diagnosis.communication import talks_to_ranks
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, ChangeKind, Finding
 from builder.diagnosis.lone_backward import LoneBackward
-from builder.diagnosis.reordered_calls import twins_behind
+from builder.diagnosis.reordered_calls import passed_over, twins_behind
 from builder.diagnosis.verdicts import Named
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.tree import TreeNode
@@ -328,12 +328,13 @@ class Changes:
         moved = None if instead else self._moved(change, run, reader, score)
         if moved is not None:
             return moved
+        over = self._passed_over(change, run, instead)
         inside = self._inside([*run, *instead])
         told = next((one.node for one in run if talks_to_ranks(one.node)), node)
         return Named(
             "input_differs",
             self.outermost(told),
-            self._calls_reason(change, run, instead),
+            over or self._calls_reason(change, run, instead),
             score,
             reader=None if change.kind == "extra" else reader,
             more=tuple(_inside_reasons(inside)),
@@ -359,6 +360,19 @@ class Changes:
             reader=None if is_extra else reader,
             changes=(*run, *(Change(kind, n, reader.exec_order, change.scope) for n in twins)),
         )
+
+    def _passed_over(
+        self, change: Change, run: list[Change], instead: list[Change]
+    ) -> CalledEarlier | CalledLater | None:
+        """How the same calls of both runs are named that stand on another side of one of both."""
+        sides = [one.node for one in run], [one.node for one in instead]
+        is_extra = change.kind == "extra"
+        found = passed_over(self._matching, *(sides if is_extra else reversed(sides)))
+        if found is None:
+            return None
+        # A name is the problem's in what is told of it.
+        names = self._names(run if is_extra else instead)
+        return (CalledEarlier if found[1] else CalledLater)(names, found[0].name)
 
     def note(self, named: Named, finding: Finding) -> None:
         """Remember of changed calls that a finding tells of them."""

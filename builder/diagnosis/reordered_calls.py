@@ -35,6 +35,27 @@ def twins_behind(
     return found
 
 
+def passed_over(
+    matching: Matching, ours: Sequence[TreeNode], theirs: Sequence[TreeNode]
+) -> tuple[TreeNode, bool] | None:
+    """The problem's call of both runs that stands on another side of the same calls in either.
+
+    `ours` and `theirs` have no partners; the flag says that the problem makes them before it. None
+    where they are other calls, or stand on one side of all that both make near them.
+    """
+    if not ours or len(ours) != len(theirs) or not all(map(_is_same, ours, theirs)):
+        return None
+    first, last = ours[0].exec_order, ours[-1].exec_order
+    order, start, end = matching.problem.in_order, theirs[0].exec_order, theirs[-1].exec_order
+    for node in order[last + 1 :][:_NEAR]:
+        if node in matching.partner and matching.partner[node].exec_order < start:
+            return node, True
+    for node in reversed(order[max(first - _NEAR, 0) : first]):
+        if node in matching.partner and matching.partner[node].exec_order > end:
+            return node, False
+    return None
+
+
 def _ahead(
     matching: Matching, nodes: Sequence[TreeNode], scope: TreeNode | None
 ) -> Iterator[TreeNode]:

@@ -271,6 +271,25 @@ def _recorded(path: Path, program: type[Net], wrong: bool) -> Path:
     return path
 
 
+def _around_the_update(path: Path) -> tuple[Path, Path]:
+    """An average of weights is taken before the optimizer writes these, or behind it."""
+    for side in ("p", "b"):
+        torch.manual_seed(0)
+        model = nn.Linear(16, 16)
+        average, weight = model.weight.detach().clone(), model.weight.detach()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.5, foreach=False)
+        debugger = PrecisionDebugger(level="mix", dump_path=str(path / side))
+        with debugger.recording(model):
+            model(torch.randn(32, 16)).square().sum().backward()
+            if side == "p":
+                average.mul_(0.5).add_(weight)
+            optimizer.step()
+            if side == "b":
+                average.mul_(0.5).add_(weight)
+        debugger.close()
+    return path / "p", path / "b"
+
+
 def _silent_gradients(path: Path) -> tuple[Path, Path]:
     """Dumps whose backward calls do not say what they hand on."""
     sides = both(Hooked)(path)
@@ -332,6 +351,7 @@ FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
         both(EvenLogits),
         "Functional.cross_entropy.0.forward",
     ),
+    ("EDGES", "ran_on_another_side_of_its_writer"): (_around_the_update, "Tensor.add_.0.forward"),
     ("EDGES", "elements_moved"): (both(Moved), "Torch.sin.0.forward"),
     ("EDGES", "gathers_parts_of_a_parameter"): (_gathering, "Module.put.Linear.forward.0"),
     ("EDGES", "fed_other_data"): (both(OtherData), "Module.put.Linear.forward.0"),
