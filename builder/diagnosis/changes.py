@@ -330,7 +330,7 @@ class Changes:
             return moved
         over = self._passed_over(change, run, instead)
         inside = self._inside([*run, *instead])
-        told = next((one.node for one in run if talks_to_ranks(one.node)), node)
+        told = next((one.node for one in run if talks_to_ranks(one.node)), _called(node, run))
         return Named(
             "input_differs",
             self.outermost(told),
@@ -397,8 +397,12 @@ class Changes:
         return ExtraCalls(names) if is_extra else MissingCalls(names)
 
     def _names(self, changes: list[Change]) -> str:
-        """The last few, each by the whole module where one run alone calls that."""
-        names = dict.fromkeys(self.outermost(change.node).name for change in changes)
+        """The last few, each by the whole module where one run alone calls that.
+
+        A gradient is its forward call's.
+        """
+        told = dict.fromkeys(_called(change.node, changes) for change in changes)
+        names = dict.fromkeys(self.outermost(node).name for node in told)
         return ", ".join([*names][-5:])
 
     def requires_grad(self, node: TreeNode) -> list[int]:
@@ -532,3 +536,9 @@ def _inside_reasons(inside: list[Change]) -> Iterator[ExtraInside | MissingInsid
                 first.setdefault(change.node.label, change.node.name)
         if first:
             yield said(", ".join(first.values()))
+
+
+def _called(node: TreeNode, run: list[Change]) -> TreeNode:
+    """The forward call of a gradient where it is one of the same run of changes, else the node."""
+    forward = node.forward if node.direction == "backward" else None
+    return node if forward is None or all(one.node is not forward for one in run) else forward

@@ -256,7 +256,7 @@ def _where_given_first(finding: StoredFinding, spots: tuple[_Spot, ...]) -> Stor
     same argument, and reads what differs already.
     """
     own = _spot_of(finding)
-    told = finding.reasons[0]
+    told = next(iter(finding.reasons), None)
     first = min((s for s in spots if _is_before(s, own)), key=lambda s: s.order, default=own)
     if first is own or not isinstance(told, ArgumentDiffers) or finding.of_benchmark:
         return replace(finding, places=tuple(spot.place for spot in spots))

@@ -21,6 +21,7 @@ from builder.diagnosis.excess import (
 )
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.passed_calls import PassedCalls
+from builder.diagnosis.policies.by_excess.lone_gradients import LoneGradients
 from builder.diagnosis.policies.by_excess.moved_values import MovedValues, stand_beside
 from builder.diagnosis.policies.by_excess.returned_gradients import ReturnedGradients
 from builder.evidence.distances import ESTIMATED
@@ -125,6 +126,10 @@ class Edges:
             if added is not None:
                 return replace(added, makers=makers)
         way = self._way(makers)
+        lone = self._lone.share(makers) if way == "changed" else None
+        if lone is not None:
+            came = ESTIMATED * UNKNOWN * lone * known.norm[row]
+            return replace(self._excess(row, came, way, makers), told=lone == 0)
         much = 1.0 if way == "changed" else UNKNOWN
         return self._excess(row, ESTIMATED * much * share * known.norm[row], way, makers)
 
@@ -330,6 +335,10 @@ class Edges:
         nodes = [None if at is None else at[0] for at in found]
         outputs = [NOWHERE if at is None else at[1] for at in found]
         return Makers(nodes[0], nodes[1], (outputs[0], outputs[1]))
+
+    @cached_property
+    def _lone(self) -> LoneGradients:
+        return LoneGradients(self._matching, self._known, self._flows, self._made, self._rows)
 
     @cached_property
     def _moved_values(self) -> MovedValues:

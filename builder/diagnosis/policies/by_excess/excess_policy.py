@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 
@@ -303,7 +304,11 @@ class ByExcess:
         limit = PLAIN if worst.told else BEHIND if guessed else inf
         if cause is not None and worst.times <= limit:
             return None
-        return Verdict(node, first_answer(RULES_FOR_EDGES, case), excess=worst)
+        answer = first_answer(RULES_FOR_EDGES, case)
+        if cause is not None and isinstance(answer, Named) and worst.way == "changed":
+            # All that such a gradient depends on agrees: no cause before it can explain it.
+            answer = replace(answer, stands_alone=worst.told and worst.came == 0)
+        return Verdict(node, answer, excess=worst)
 
     def _case(self, node: TreeNode, excess: Excess) -> Case:
         return Case(
