@@ -102,7 +102,10 @@ def told(outcome: Outcome | None) -> str:
     silent = f"{outcome.named} NAMED" if outcome.named else "silent"
     if outcome.way:
         silent = "another way"
-    return f"{changed}, {outcome.found} of {outcome.outputs} found, {silent}"
+    if outcome.less_exact:
+        silent = f"gradients up to {outcome.less_exact:.0f} times as far from float64 as eager's"
+    fused = f" ({outcome.fused} no tensors when compiled)" if outcome.fused else ""
+    return f"{changed}, {outcome.found} of {outcome.outputs} found{fused}, {silent}"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from msprobe.cli.outcome import Exit, exit_of
 
 if TYPE_CHECKING:
     from msprobe.compile_check import Answer
-    from msprobe.compile_check.results import Apart
+    from msprobe.compile_check.results import Apart, LessExact
 
 SUMMARY = "run a model eager and compiled and name the first module and call that differ"
 
@@ -102,7 +102,16 @@ def _unexplained(answer: Answer) -> list[str]:
         f"{name} picks other elements, and nothing recorded tells whether that is a tie"
         for name in answer.untold[:_SOME]
     ]
-    return untold + [_apart(each) for each in answer.apart[:_SOME]]
+    inexact = [_less_exact(each) for each in answer.less_exact[:_SOME]]
+    if len(answer.less_exact) > _SOME:
+        inexact.append(f"and {len(answer.less_exact) - _SOME} more gradients are less exact")
+    return untold + inexact + [_apart(each) for each in answer.apart[:_SOME]]
+
+
+def _less_exact(each: LessExact) -> str:
+    """How much further from float64 than eager's a compiled gradient is."""
+    times = f"{each.times:.0f} times as far from the one in float64 as eager's"
+    return f"{each.name} is {times} ({each.compiled:.1e} of its norm beside {each.eager:.1e})"
 
 
 def _apart(each: Apart) -> str:

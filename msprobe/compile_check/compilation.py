@@ -32,9 +32,10 @@ from msprobe.compile_check.results import (
     GRADIENT,
     HALF,
     Apart,
+    LessExact,
     Results,
     distance,
-    gradients_as_exact,
+    less_exact_gradients,
     results_apart,
     results_of,
     rounding,
@@ -67,7 +68,8 @@ class Answer:
     `rounded` counts the gradients of parameters that are all that diverges by the records, and no
     further from those in float64 than eager's. `other_calls` are those that diverge, if each stands
     beside one of eager's with values of other shapes, `healing` those of findings that heal, of
-    which both dumps say how they are called.
+    which both dumps say how they are called. `less_exact` are the gradients of parameters that are
+    much further from those in float64 than eager's, where gradients are all that diverges.
     """
 
     diagnosis: Diagnosis
@@ -85,6 +87,7 @@ class Answer:
     rounded: int = 0
     other_calls: tuple[str, ...] = ()
     healing: tuple[str, ...] = ()
+    less_exact: tuple[LessExact, ...] = ()
 
     @property
     def goes_another_way(self) -> bool:
@@ -180,12 +183,14 @@ def check_compilation(
     divergent = _divergent(built.path)
     is_wide = not any(result.dtype in HALF for result in eager.results.values())
     rounded = 0
+    less_exact: list[LessExact] = []
     if not apart and _are_gradients_alone(diagnosis, divergent, ends, is_wide):
         asked = _parameters(eager.results) if diagnosis.named else map(_parameter, ends)
         true = exact or _in_float64(make)
         results = own.results, eager.results
-        if true is not None and gradients_as_exact(asked, *results, true, own.modules):
-            rounded = len(ends)
+        if true is not None:
+            found = less_exact_gradients(asked, *results, true, own.modules)
+            less_exact, rounded = found or [], len(ends) if found == [] else 0
     blamed = _blamed(make, options, eager.results, exact) if bisect and apart else None
     parted = None
     if vanished:
@@ -206,6 +211,7 @@ def check_compilation(
         same_results=not apart,
         rounded=rounded,
         other_calls=_of_other_shapes(divergent),
+        less_exact=tuple(less_exact),
         healing=tuple(f.name for f in built.findings if f.heals and tells_of_calls(f.reasons)),
     )
 

@@ -181,27 +181,53 @@ def _is_as_exact(
     return theirs <= _TIMES * max(own, least)
 
 
-def gradients_as_exact(
+@dataclass(frozen=True, slots=True)
+class LessExact:
+    """A gradient whose distance from the one in float64 is more than `_TIMES` that of eager's.
+
+    Both are relative to the norm of the one in float64.
+    """
+
+    name: str
+    compiled: float
+    eager: float
+
+    @property
+    def times(self) -> float:
+        """How many times as far as eager's; infinite where eager's is exact."""
+        return self.compiled / self.eager if self.eager else inf
+
+
+def less_exact_gradients(
     names: Iterable[str], alone: Results, eager: Results, exact: Results, modules: int
-) -> bool:
-    """Whether compiled gradients of parameters are hardly further from the exact ones than eager's
-    are, each for itself, however small beside others.
+) -> list[LessExact] | None:
+    """The compiled gradients of parameters that are further from the exact ones than eager's are,
+    each judged for itself, however small beside others; the worst first.
 
     In a wide format one that is zero but for the rounding of the exact ones may be off by a last
-    bit of the largest: nothing but rounding is left of it in any format.
+    bit of the largest: nothing but rounding is left of it in any format. None where a gradient is
+    missing on a side or is of another shape, so that nothing can be told.
     """
     coarse = max((torch.finfo(each.dtype).eps for each in _halves(eager)), default=0.0)
     largest = _largest(eager, GRADIENT)
+    found = []
     for name in (f"{GRADIENT}{each}" for each in names):
         if any(name not in results for results in (alone, eager, exact)):
-            return False
+            return None
         ours, wanted, true = alone[name], eager[name], exact[name]
         if not wanted.is_floating_point() or {ours.shape, wanted.shape} != {true.shape}:
-            return False
+            return None
         is_zero = not coarse and _norm(true) <= rounding(true, modules) * largest
         if not _is_as_exact(ours, wanted, true, largest if is_zero else 0.0, coarse):
-            return False
-    return True
+            found.append(_less_exact(name, ours, wanted, true))
+    return sorted(found, key=lambda each: -each.times)
+
+
+def _less_exact(
+    name: str, ours: torch.Tensor, wanted: torch.Tensor, true: torch.Tensor
+) -> LessExact:
+    compiled, eager = (distance(each.to(true.dtype), true) for each in (ours, wanted))
+    return LessExact(name, compiled, eager)
 
 
 def _divergence(allowed: float) -> float:

@@ -13,7 +13,7 @@ from builder.claim import Counted, Evidence, claim
 from builder.diagnosis.end_results import EndResult
 from msprobe.compile_check import Answer
 from msprobe.compile_check.compilation import _are_gradients_alone, _parameter
-from msprobe.compile_check.results import gradients_as_exact
+from msprobe.compile_check.results import less_exact_gradients
 
 NAME = "layers.0.attention.k_proj.bias"
 END = EndResult(
@@ -50,8 +50,19 @@ def test_a_gradient_may_be_as_far_from_float64_as_eagers_is(
 ) -> None:
     exact = {name: each.double() for name, each in _results(true).items()}
     wanted = _results(true + 1e-7 if true > 1e-9 else 3e-13)
-    assert gradients_as_exact([NAME], _results(ours), wanted, exact, 4) is is_exact
-    assert not gradients_as_exact(["unknown"], _results(ours), wanted, exact, 4)
+    found = less_exact_gradients([NAME], _results(ours), wanted, exact, 4)
+    assert (found == []) is is_exact
+    assert less_exact_gradients(["unknown"], _results(ours), wanted, exact, 4) is None
+
+
+def test_by_how_much_a_gradient_is_less_exact_is_told() -> None:
+    exact = {name: each.double() for name, each in _results(1e-6).items()}
+    found = less_exact_gradients([NAME], _results(1.5e-6), _results(1.1e-6), exact, 4)
+    assert found is not None
+    (told,) = found
+    assert told.name == f"gradient of {NAME}"
+    assert told.compiled == pytest.approx(0.5, rel=1e-4)
+    assert told.times == pytest.approx(5.0, rel=1e-4)
 
 
 def test_the_parameter_of_an_end_is_that_of_its_module() -> None:
