@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def is_good(self) -> bool:
-        """Whether the recording changed nothing, missed hardly anything, and accused nobody wrongly.
+        """Whether the recording changed nothing, missed hardly anything, and accused no sound one.
 
         What is no tensor of the compiled model, and is said to be none, cannot be found.
         """
