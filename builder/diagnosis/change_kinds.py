@@ -38,6 +38,7 @@ from builder.reasons import (
     MissingReplaced,
     NonfiniteMade,
     PrecisionDiffers,
+    ReadBefore,
     Reason,
     Rewired,
     UnrecordedDiffers,
@@ -88,7 +89,7 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
             yield from _called_otherwise(reason)
             # Where both runs make the call it reads what is written before or behind it.
             yield from (("read", r.value) for r in finding.reasons[1:] if isinstance(r, Explained))
-        case Rewired() | ElementsMoved() | InputDiffers() | UnrecordedDiffers():
+        case Rewired() | ReadBefore() | ElementsMoved() | InputDiffers() | UnrecordedDiffers():
             yield from _read_otherwise(reason, finding.inherits)
         case BatchDiffers() | BatchRows() | BatchShaped() | IntegersDiffer():
             yield from _read_otherwise(reason, finding.inherits)
@@ -115,6 +116,7 @@ def _called_otherwise(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
 
 _Reading: TypeAlias = (
     Rewired
+    | ReadBefore
     | ElementsMoved
     | InputDiffers
     | UnrecordedDiffers
@@ -141,6 +143,7 @@ def _read_otherwise(
             yield ("moved", reason.value, type_of(reason.maker))
         case (
             InputDiffers()
+            | ReadBefore()
             | UnrecordedDiffers()
             | IntegersDiffer()
             | BatchDiffers()

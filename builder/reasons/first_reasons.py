@@ -23,6 +23,7 @@ from builder.reasons.of_findings import (
     MissingCalls,
     MissingReplaced,
     PrecisionDiffers,
+    ReadBefore,
     Rewired,
     RowsDiffer,
     UnrecordedDiffers,
@@ -55,7 +56,7 @@ FED = (
     UnrecordedDiffers,
 )
 # What explains the difference that is told below it, or says itself that nothing recorded does.
-SAYS_WHY = (*CALLED, *FED, Rewired)
+SAYS_WHY = (*CALLED, *FED, ReadBefore, Rewired)
 
 
 def says_why(reasons: Sequence[Fact]) -> bool:

@@ -198,6 +198,14 @@ class Rewired(FindingFact, frozen=True):
     instead: str
 
 
+class ReadBefore(FindingFact, frozen=True):
+    """No recorded call put out a value that `reader` read before; the benchmark reads `instead`."""
+
+    value: str
+    reader: str
+    instead: str
+
+
 class FedOtherwise(FindingFact, frozen=True):
     """A call without values was given what another call put out."""
 
@@ -508,6 +516,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     InPlaceOf,
     InputDiffers,
     Rewired,
+    ReadBefore,
     FedOtherwise,
     BatchDiffers,
     BatchRows,

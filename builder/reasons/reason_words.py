@@ -188,6 +188,12 @@ SENTENCES: Mapping[str, Words] = {
         "{value} 不同（分数 {score:score}）：问题侧读取的是 {maker} 的输出，标杆侧读取的是 "
         "{instead} 的输出",
     ),
+    "read_before": Words(
+        "{value} is what {reader} reads here, and what {instead} puts out in the benchmark: it was "
+        "changed in place on the way, or another value is handed on",
+        "{value} 在问题侧是 {reader} 所读取的值，在标杆侧是 {instead} 的输出：途中被就地修改，"
+        "或传递了另一个值",
+    ),
     "fed_otherwise": Words(
         "{value} is what {maker} put out here, and what {instead} put out in the benchmark",
         "{value} 在问题侧是 {maker} 的输出，在标杆侧是 {instead} 的输出",

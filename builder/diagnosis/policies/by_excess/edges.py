@@ -26,6 +26,7 @@ from builder.diagnosis.policies.by_excess.moved_values import MovedValues, stand
 from builder.diagnosis.policies.by_excess.returned_gradients import ReturnedGradients
 from builder.evidence.distances import ESTIMATED
 from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import StepPhase, TreeNode
 from msprobe_core.format import is_integer_dtype
 
@@ -261,6 +262,28 @@ class Edges:
         ours, theirs = map(sorted, sides)
         near = max(known.epsilon[r] for r in read)
         return all(abs(one - other) <= near * other for one, other in zip(ours, theirs))
+
+    def first_reader(self, node: TreeNode, row: int) -> TreeNode | None:
+        """The first call or module that read what a later node reads, as equal numbers tell.
+
+        None where that is the node itself, or what it read differs as well.
+        """
+        number = self._flows[0].prints.numbers[self._facts.paired.value_pair(row)[0]]
+        first = self._first_read.get(number)
+        if first is None or number == NO_PRINT or not self._known.is_rounded(first):
+            return None
+        reader = self._matching.problem.in_order[self._facts.comparison.pairs.node[first]]
+        return reader if reader.exec_order < node.exec_order else None
+
+    @cached_property
+    def _first_read(self) -> dict[int, int]:
+        """The first row of an input by the numbers of the problem's value."""
+        comparison, numbers = self._facts.comparison, self._flows[0].prints.numbers
+        found: dict[int, int] = {}
+        for row, value in enumerate(comparison.pairs.problem.tolist()):
+            if not comparison.is_output[row]:
+                found.setdefault(int(numbers[value]), row)
+        return found
 
     def are_partners(self, makers: Makers) -> bool:
         """Whether the same call made both sides."""

@@ -39,7 +39,7 @@ from builder.flow.fingerprints import NO_PRINT
 from builder.flow.parameter_readers import ParameterReaders
 from builder.match.tree import TreeNode
 from builder.operators.table import has, is_gradient_free
-from builder.reasons import ArgumentDiffers
+from builder.reasons import ArgumentDiffers, ReadBefore
 
 # A call that is not as in the other run has a cause already: any excess will do.
 _CHANGED = 1.0
@@ -70,6 +70,7 @@ class ByExcess:
         self._entered: set[TreeNode] = set()
         self._named: dict[Hashable, Finding] = {}
         self._moves: list[tuple[TreeNode, TreeNode, Finding]] = []
+        self._from_inside: dict[TreeNode, Finding] = {}
         self._has_read = False
 
     def judge(self, node: TreeNode) -> Iterator[Verdict]:
@@ -90,6 +91,9 @@ class ByExcess:
         if excess is None:
             return
         self._named[self._edge_key(excess.row)] = finding
+        if isinstance(finding.reasons[0], ReadBefore):
+            reader = self._edges.first_reader(verdict.node, excess.row)
+            self._from_inside |= dict.fromkeys(_around(reader, verdict.node), finding)
         if self._comparison.is_output[excess.row] or excess.way != "moved":
             return
         if excess.makers is not None and excess.makers.ours is not None:
@@ -198,6 +202,7 @@ class ByExcess:
                 makers += module.children if module is not None else []
                 makers += [m for r in rows if (m := self.maker(r)) is not None]
         found = next((source[maker] for maker in makers if maker in source), None)
+        found = found or self._from_inside.get(node.forward) if node.forward else found
         return found or (self._of_other_readers(node) if node.holds_gradients else None)
 
     def _shapes_gradient(self, forward: TreeNode) -> bool:
@@ -509,3 +514,11 @@ def _holds_calls(node: TreeNode) -> bool:
     """Whether a node is a module with calls inside, which are judged in its place."""
     is_entry = node.entry is not None and not node.holds_gradients
     return node.kind == "module" and bool(node.children) and is_entry
+
+
+def _around(reader: TreeNode | None, other: TreeNode) -> Iterator[TreeNode]:
+    """The modules around a node that are not around another: gradients of both meet in them."""
+    up = None if reader is None else reader.parent
+    while up is not None and up.kind != "root" and not is_in(other, up):
+        yield up
+        up = up.parent

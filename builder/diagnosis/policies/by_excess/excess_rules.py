@@ -39,6 +39,7 @@ from builder.reasons import (
     InputDiffers,
     Introduced,
     IntroducedBeyond,
+    ReadBefore,
     Reason,
     Rewired,
     UnrecordedDiffers,
@@ -334,6 +335,10 @@ def _called(case: Case, reason: Reason) -> Named:
 def reads_otherwise(case: Case) -> Cause | None:
     """The two runs read what different calls made, or what nobody recorded: the reader is named."""
     makers = case.excess.makers
+    if case.excess.way == "rewired" and makers is not None and makers.ours is None:
+        reader = case.edges.first_reader(case.node, case.excess.row)
+        if reader is not None and makers.theirs is not None:
+            return case.of_input(ReadBefore(case.key, reader.name, makers.theirs.name))
     if case.excess.way != "rewired" or makers is None or None in (makers.ours, makers.theirs):
         return case.of_input(InputDiffers(*case.worst))
     assert makers.ours is not None and makers.theirs is not None

@@ -125,6 +125,7 @@ export const answerEn = {
     rows_differ: "other data",
     fed_otherwise: "is given another value",
     rewired: "reads another value",
+    read_before: "reads another value",
     optimizer: "optimizer",
   },
 };

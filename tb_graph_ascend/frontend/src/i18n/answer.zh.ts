@@ -127,6 +127,7 @@ export const answerZh: typeof answerEn = {
     rows_differ: "数据不同",
     fed_otherwise: "得到了另一个值",
     rewired: "读取了另一个值",
+    read_before: "读取了另一个值",
     optimizer: "优化器",
   },
 };

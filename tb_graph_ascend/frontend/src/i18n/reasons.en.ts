@@ -42,6 +42,7 @@ export const reasonsEn: Record<string, string> = {
   in_place_of: "in their place the other run calls {{names}}",
   input_differs: "{{value}} differs (score {{score, score}}), and no recorded call before it explains that",
   rewired: "{{value}} differs (score {{score, score}}): the problem run reads what {{maker}} put out, the benchmark run what {{instead}} put out",
+  read_before: "{{value}} is what {{reader}} reads here, and what {{instead}} puts out in the benchmark: it was changed in place on the way, or another value is handed on",
   fed_otherwise: "{{value}} is what {{maker}} put out here, and what {{instead}} put out in the benchmark",
   batch_differs: "{{value}}, which the model is given, differs (score {{score, score}}): the two runs were fed different data",
   batch_rows: "{{value}}, which the model is given, has {{rows}} rows here and {{rows_there}} in the benchmark: the two runs were fed batches of other sizes",

@@ -42,6 +42,7 @@ export const reasonsZh: Record<string, string> = {
   in_place_of: "另一侧在同一位置执行的是：{{names}}",
   input_differs: "{{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   rewired: "{{value}} 不同（分数 {{score, score}}）：问题侧读取的是 {{maker}} 的输出，标杆侧读取的是 {{instead}} 的输出",
+  read_before: "{{value}} 在问题侧是 {{reader}} 所读取的值，在标杆侧是 {{instead}} 的输出：途中被就地修改，或传递了另一个值",
   fed_otherwise: "{{value}} 在问题侧是 {{maker}} 的输出，在标杆侧是 {{instead}} 的输出",
   batch_differs: "送入模型的 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
   batch_rows: "送入模型的 {{value}} 在问题侧有 {{rows}} 行，在标杆侧有 {{rows_there}} 行：两次运行的批大小不同",
