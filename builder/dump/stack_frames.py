@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 
@@ -69,12 +69,40 @@ def source_lines(stack: Sequence[str], there: Sequence[str] = ()) -> list[Source
     return [_taken_apart(match) for match in _place_matches(stack, there)]
 
 
-def telling_frame(stack: Sequence[str], there: Sequence[str] = ()) -> Frame | None:
-    """The frame that a sentence names: the user's own that calls a helper, or the model's."""
+def telling_frame(
+    stack: Sequence[str], there: Sequence[str] = (), *, line_alone: bool = False
+) -> Frame | None:
+    """The frame that a sentence names: the user's own that calls a helper, or the model's.
+
+    A helper's line is named itself where one run has that `line_alone`.
+    """
     matches = _place_matches(stack, there)
     if not matches:
         return None
-    return _frame(matches[0] if _INSTALLED.search(matches[0][1]) else matches[-1])
+    is_told = line_alone or _INSTALLED.search(matches[0][1]) is not None
+    return _frame(matches[0] if is_told else matches[-1])
+
+
+def codes_by_function(stacks: Iterable[str]) -> dict[str, set[str]]:
+    """The lines of code that the stacks of a run go through, by the functions they are in.
+
+    Functions without a name of their own are left out: another of them is no other run's.
+    """
+    found: dict[str, set[str]] = {}
+    for match in _parsed([*{line for stack in stacks for line in stack.splitlines()}]):
+        function = match[3].strip()
+        if not function.startswith("<"):
+            found.setdefault(function, set()).add(_code(match))
+    return found
+
+
+def is_line_alone(stack: Sequence[str], codes_there: Mapping[str, Set[str]]) -> bool:
+    """Whether the other run goes through the function that makes a call, not through its line."""
+    place = _model_match(_parsed(stack))
+    if place is None or (code := _code(place)) == "":
+        return False
+    codes = codes_there.get(place[3].strip(), frozenset())
+    return bool(codes - {""}) and code not in codes
 
 
 def line_there(

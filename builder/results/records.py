@@ -337,7 +337,8 @@ class FindingPlace(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
 
-    `certainty` says how sure it is; None in files of earlier releases and of msprobe.
+    `certainty` says how sure it is; None in files of earlier releases and of msprobe. Of a call
+    that one run alone makes, `line_alone` says that the other has the function, not the line.
     `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
     `divergent` in the steps and ranks of its places; null where the build did not count them.
     """
@@ -356,6 +357,7 @@ class Finding(msgspec.Struct, frozen=True):
     perhaps: Count | None = None
     divergent: Count | None = None
     certainty: Certainty | None = None
+    line_alone: bool = False
 
 
 class Findings(msgspec.Struct, frozen=True):

@@ -127,6 +127,7 @@ def finding_of(row: Row[Any], named: Node) -> Finding:
         perhaps=row.perhaps,
         divergent=row.divergent,
         certainty=certainty_in(row.certainty),
+        line_alone=bool(row.line_alone),
     )
 
 

@@ -359,6 +359,7 @@ def _write_whole(
                 finding.perhaps,
                 finding.divergent,
                 _certainty(finding, behind=behind),
+                finding.line_alone,
             )
             for number, (finding, behind) in enumerate(
                 zip(findings, _are_behind(findings), strict=True), 1

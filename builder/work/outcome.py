@@ -36,7 +36,8 @@ class StoredFinding:
 
     `line` is where its node was called from, `kinds` are those of its change that nodes of the same
     cause share, `places` are those where the same cause showed, `basis` is what it rests on. Its
-    node is the benchmark's where it is `of_benchmark`. One that `stands_alone` no cause before it
+    node is the benchmark's where it is `of_benchmark`, its line stands in its run alone where it is
+    a `line_alone`. One that `stands_alone` no cause before it
     can explain. `propagated_to` are nodes that it explains in its pair; once all pairs are in, the
     divergent ones that go back to it over all places, with those that do so `perhaps` and all that
     are `divergent` there.
@@ -65,6 +66,7 @@ class StoredFinding:
     heals_by_itself: bool = False
     basis: Basis = "measured"
     of_benchmark: bool = False
+    line_alone: bool = False
     stands_alone: bool = False
 
     @property

@@ -18,6 +18,7 @@ from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.end_results import EndsApart, ends_apart
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.lone_lines import LoneLines
 from builder.finding_certainty import basis_of
 from builder.flow.weights import (
     WeightPrints,
@@ -99,6 +100,7 @@ def outcome_of(
     rated_error = Counted("rated", 0 if told_otherwise else len(wrong), first)
     is_parallel = _are_parallel(merged, problem, benchmark)
     ends = _ends(result.pair)
+    sides, lines = (problem, benchmark), LoneLines(comparison.matching)
     apart_ends = _told_ends(ends, instructions.options.threshold)
     return PairOutcome(
         step=plan.step,
@@ -129,14 +131,14 @@ def outcome_of(
         manual=_manual_states(result.pair, rules),
         weights_by_hand=_weight_states(result.pair, rules),
         named=named_values(comparison.matching),
-        findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
+        findings=tuple(_stored(f, result, sides, lines) for f in result.walked.findings),
         sightings=tuple(
             _sighted(one, problem if one.side == "problem" else benchmark)
             for one in result.walked.sightings
         ),
         heals=result.walked.heals,
         ends=ends,
-        late=_stored(late, result, problem, benchmark) if late is not None else None,
+        late=_stored(late, result, sides, lines) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison.nodes),
@@ -367,9 +369,9 @@ def _sighted(sighting: Sighting, side: Numbered) -> StoredSighting:
 
 
 def _stored(
-    finding: Finding, result: PairResult, problem: Numbered, benchmark: Numbered
+    finding: Finding, result: PairResult, sides: tuple[Numbered, Numbered], lines: LoneLines
 ) -> StoredFinding:
-    side = problem if finding.side == "problem" else benchmark
+    side = sides[finding.side == "benchmark"]
     comparison = result.pair.comparison
     is_guess = comparison is not None and finding.node in comparison.matching.guess
     return StoredFinding(
@@ -392,6 +394,7 @@ def _stored(
         kinds=kinds_of(side.tree, finding),
         heals_by_itself=finding.heals_by_itself,
         of_benchmark=finding.side == "benchmark",
+        line_alone=lines.has(finding.node, finding.side),
         stands_alone=finding.stands_alone,
         basis=basis_of(
             finding.reasons,

@@ -169,6 +169,7 @@ FINDING = TableSpec(
         "perhaps INTEGER",  # those that do so by a guess alone; null where nobody counted
         "divergent INTEGER",  # all that diverge in the steps and ranks of its places
         "certainty TEXT",  # JSON: word, basis, behind; builder.finding_certainty
+        "line_alone INTEGER",  # 1: the other run has the function that calls it, not that line
     ),
 )
 
@@ -332,7 +333,7 @@ IDS: dict[str, dict[str, str]] = {
 LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD, WEIGHT, TOKEN_CELL, TOKEN_LINE)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten", "nan_count", "inf_count", "let_pass"),
-    "finding": ("places", "perhaps", "divergent", "certainty"),
+    "finding": ("places", "perhaps", "divergent", "certainty", "line_alone"),
     "graph": ("begins",),
 }
 

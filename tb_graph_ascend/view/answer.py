@@ -131,7 +131,7 @@ class Since(msgspec.Struct, frozen=True):
 
     It is a cause that stands, else the first call that differs by the measures alone.
 
-    Its module and its stacks are as those of a cause.
+    Its module, its stacks and `line_alone` are as those of a cause.
     """
 
     step: int
@@ -142,6 +142,7 @@ class Since(msgspec.Struct, frozen=True):
     call: Count | None
     stack: list[str] | None
     stack_there: list[str] | None
+    line_alone: bool = False
 
 
 def answer(database: Results, built: Results | None = None) -> Answer:
@@ -218,15 +219,21 @@ def _extent(database: Results) -> Extent | None:
         return extent_of(driver_of(connection), database.summary().summary)
 
 
-def since_mapping(database: ReadsNodes, causes: Iterable[int], step: int, rank: int) -> Since:
+def since_mapping(database: Results, causes: Iterable[int], step: int, rank: int) -> Since:
     """Where a pair begins to differ as its manual pairs have it measured."""
     first = next(iter(causes), None)
     if first is None:
         return Since(step, rank, None, None, None, None, None, None)
     node = database.node(first)
     entry = shared_entries_of(database, [node]).get(node.id)
-    stacks = _stacks(database, node)
-    return Since(step, rank, node, *_module(entry, node), call_number(node.name), *stacks)
+    module, call, stacks = _module(entry, node), call_number(node.name), _stacks(database, node)
+    return Since(step, rank, node, *module, call, *stacks, _is_line_alone(database, node))
+
+
+def _is_line_alone(database: ReadsPairs, node: Node) -> bool:
+    """Whether a finding at a node says that its line stands in one run alone."""
+    lone = (one for one in database.findings().findings if one.line_alone)
+    return any(node.id in (one.node.id, *(place.node for place in one.places)) for one in lone)
 
 
 def _module(entry: str | None, node: Node) -> tuple[str | None, str | None]:

@@ -147,7 +147,7 @@ def _named(
     finding, words = cause.finding, WORDS[language]
     told = reason or _told(finding, language) or finding.kind
     stacks = cause.stack or [], cause.stack_there or []
-    frame = telling_frame(*stacks)
+    frame = telling_frame(*stacks, line_alone=finding.line_alone)
     return _Subject(
         node=finding.node,
         step=finding.step,
@@ -190,7 +190,8 @@ def _measured(since: Since, language: Language, reason: str | None) -> _Subject 
         return None
     words = WORDS[language]
     place = words.place.format(step=since.step, rank=since.rank)
-    frame = telling_frame(since.stack or [], since.stack_there or [])
+    stacks = since.stack or [], since.stack_there or []
+    frame = telling_frame(*stacks, line_alone=since.line_alone)
     return _Subject(
         node=since.node,
         step=since.step,

@@ -98,7 +98,7 @@ export function saysTheSame(folder: string): void {
       if (!source) continue;
       expect(text("told.txt")).toContain(`File ${source.file}, line ${source.line}, in ${source.function}, ${source.code}`);
       const drawn = slide("en");
-      const named = tellingFrame(cause.stack ?? [], cause.stack_there);
+      const named = tellingFrame(cause.stack ?? [], cause.stack_there, cause.finding.line_alone);
       if (drawn !== null) expect(drawn).toContain(`${named?.file.split("/").at(-1) ?? ""}:${named?.number ?? ""} in ${named?.scope ?? ""}`);
     }
   });

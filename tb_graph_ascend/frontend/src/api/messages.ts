@@ -1695,7 +1695,8 @@ export interface components {
          * Finding
          * @description A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
          *
-         *         `certainty` says how sure it is; None in files of earlier releases and of msprobe.
+         *         `certainty` says how sure it is; None in files of earlier releases and of msprobe. Of a call
+         *         that one run alone makes, `line_alone` says that the other has the function, not the line.
          *         `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
          *         `divergent` in the steps and ranks of its places; null where the build did not count them.
          */
@@ -1718,6 +1719,8 @@ export interface components {
             divergent: number | null;
             /** @default null */
             certainty: components["schemas"]["Certainty"] | null;
+            /** @default false */
+            line_alone: boolean;
         };
         /**
          * FindingPlace
@@ -2757,7 +2760,7 @@ export interface components {
          *
          *         It is a cause that stands, else the first call that differs by the measures alone.
          *
-         *         Its module and its stacks are as those of a cause.
+         *         Its module, its stacks and `line_alone` are as those of a cause.
          */
         Since: {
             step: number;
@@ -2768,6 +2771,8 @@ export interface components {
             call: number | null;
             stack: string[] | null;
             stack_there: string[] | null;
+            /** @default false */
+            line_alone: boolean;
         };
         /**
          * TrendAlerts

@@ -276,7 +276,7 @@ export function countText(t: TFunction, causes: readonly Cause[], count: number)
  * sentence. What heals begins nowhere; that both runs come to one result may be said where that is the `claim` of the
  * whole. */
 export function beginsText(t: TFunction, cause: Cause, { code }: Pick<Claim, "code">): string {
-  const module = cause.spoken ?? scriptPlace(t, cause.stack, cause.stack_there);
+  const module = cause.spoken ?? scriptPlace(t, cause, cause.finding.line_alone);
   if (healing(cause)) return t(code === "heals" ? "claim.say.heals_inside" : "claim.say.heals_beside", { module });
   const { node } = cause.finding;
   const how = isFed(cause.finding) ? (node.kind === "api" ? "before_call" : "before") : "in";
@@ -290,8 +290,8 @@ export function isItsModule(module: string | null, name: string): boolean {
 }
 
 /** What stands for a module where a call is in none: the function and line that make it. */
-export function scriptPlace(t: TFunction, stack: readonly string[] | null, there: readonly string[] | null): string {
-  const frame = tellingFrame(stack ?? [], there);
+export function scriptPlace(t: TFunction, { stack, stack_there: there }: Pick<Cause, "stack" | "stack_there">, lineAlone: boolean): string {
+  const frame = tellingFrame(stack ?? [], there, lineAlone);
   if (frame === null) return t("claim.say.script");
   const file = frame.file.split(/[\\/]/).at(-1) ?? frame.file;
   const told = { function: frame.scope, file, line: frame.number };

@@ -45,10 +45,11 @@ export function callerFrame(stack: readonly string[], there: readonly string[] |
   return !ENTERED.has(shown.scope) && next && !isBareCall(next, shown) ? next : null;
 }
 
-/** The line that a sentence names: the person's own that calls a helper, or the model's. */
-export function tellingFrame(stack: readonly string[], there: readonly string[] | null): Frame | null {
+/** The line that a sentence names: the person's own that calls a helper, or the model's. A helper's line is named itself
+ * where one run has that `lineAlone`. */
+export function tellingFrame(stack: readonly string[], there: readonly string[] | null, lineAlone: boolean): Frame | null {
   const shown = modelFrame(stack);
-  return shown?.library ? shown : (callerFrame(stack, there) ?? shown);
+  return shown?.library || lineAlone ? shown : (callerFrame(stack, there) ?? shown);
 }
 
 /** The benchmark's line of a call beside the problem's, where it reads otherwise. Of one that is `calledOtherwise` it may

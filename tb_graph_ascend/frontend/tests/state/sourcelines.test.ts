@@ -58,7 +58,11 @@ describe("a helper's line", () => {
     expect(callerFrame(twice, once)).toMatchObject({ number: "50" });
     expect(callerFrame(twice, twice)).toBeNull();
     expect(otherLine(twice, once)).toMatchObject({ mine: { code: "y = double(double(x))" }, other: { code: "y = double(x)" } });
-    expect(tellingFrame(twice, once)).toMatchObject({ number: "50", scope: "main" });
+    expect(tellingFrame(twice, once, false)).toMatchObject({ number: "50", scope: "main" });
+  });
+  it("is named itself where one run alone has it, and else the line that calls it", () => {
+    expect(tellingFrame(twice, null, false)).toMatchObject({ number: "50", scope: "main" });
+    expect(tellingFrame(twice, null, true)).toMatchObject({ number: "49", code: "x * scale" });
   });
   it("is enough where it reads otherwise itself, and where other functions stand around it", () => {
     expect(callerFrame(twice, stack("x * 2", 51, "y = double(x)"))).toBeNull();

@@ -26,7 +26,7 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
               ? t("claim.say.since_nowhere")
               : module === OPTIMIZER
                 ? t("certainty.sinceOptimizer")
-                : t("certainty.since", { module: spoken ?? scriptPlace(t, since.stack, since.stack_there) })}{" "}
+                : t("certainty.since", { module: spoken ?? scriptPlace(t, since, since.line_alone) })}{" "}
             {node && <span className="answer-place">{t("findings.place", { step, rank })}</span>}
           </span>
         </h1>
