@@ -27,13 +27,14 @@ SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One finding with what its node holds."""
+    """One finding with what its node holds; its score is of what it `leads_to` or its own."""
 
     number: int
     step: int
     rank: int
     name: str
     score: float | None
+    leads_to: bool
     reasons: list[str]
     reach: str | None
     sure: str
@@ -56,6 +57,7 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 rank=finding.rank,
                 name=finding.node.name,
                 score=worst[finding.id],
+                leads_to=worst[finding.id] != finding.score,
                 reasons=[
                     worded(reason, "en", below=finding.reasons[:number])
                     for number, reason in enumerate(finding.reasons)
@@ -167,7 +169,8 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 <article>
 <h2>{{ place.number }}. <code>{{ place.name }}</code>
 <span class="score{{ ' dark' if (place.score or 0) > 0.6 else '' }}"
- style="background: {{ place.score | red }}">{{ place.score | short }}</span></h2>
+ style="background: {{ place.score | red }}">
+{{- "leads to " if place.leads_to }}{{ place.score | short }}</span></h2>
 <p class="quiet">step {{ place.step }}, rank {{ place.rank }}</p>
 <p>{{ place.sure }}</p>
 {% for reason in place.reasons %}<p>{{ reason }}</p>

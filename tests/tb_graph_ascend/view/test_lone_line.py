@@ -30,8 +30,7 @@ class _Shifted:
 
 class _Unshifted(_Shifted):
     def labels(self, x: Tensor) -> Tensor:
-        kept = x.abs()
-        return kept
+        return x.abs()
 
 
 class _Twice(_Shifted):

@@ -5,6 +5,8 @@ export const acrossEn = {
   title: "Score over the steps",
   plot: "Score of {{name}} over the steps, one line per rank",
   cell: "step {{step}}, rank {{rank}}: score {{score}}",
+  cellOfCause: "step {{step}}, rank {{rank}}: the cause is there, too; no score of it was taken there",
+  ofCause: "begins",
   pairs: "Worst score of every step and rank",
   pairsMeans: "The worst score of each step and rank; those with – are in one run only, or failed. Select a node to see its own.",
   pairsSingle: "The steps and ranks of this run.",

@@ -5,6 +5,8 @@ export const acrossZh = {
   title: "各步的分数",
   plot: "{{name}} 随步数变化的分数，每张卡一条线",
   cell: "第 {{step}} 步，卡 {{rank}}：分数 {{score}}",
+  cellOfCause: "第 {{step}} 步，卡 {{rank}}：起因也在此处；此处未计其分数",
+  ofCause: "始于此处",
   pairs: "各步与各卡的最差分数",
   pairsMeans: "各步与各卡的最差分数；“–”表示只存在于一侧或失败。选中节点可查看其自身的分数。",
   pairsSingle: "此次运行的各步与各卡。",

@@ -120,6 +120,7 @@ export const en = {
     perhaps: "Perhaps one more cause",
     scoreHandedOn: "score {{score}}: that of the first call that reads its output in both runs",
     scoreBrought: "score {{score}}: the worst of what follows from it",
+    leadsTo: "leads to {{score}}",
     more: "{{count}} more",
     previous: "Previous cause (P)",
     next: "Next cause (N)",

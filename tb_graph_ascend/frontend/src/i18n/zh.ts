@@ -121,6 +121,7 @@ export const zh: Texts = {
     perhaps: "可能还有一个起因",
     scoreHandedOn: "分数 {{score}}：两侧都有的、读取其输出的第一个调用的分数",
     scoreBrought: "分数 {{score}}：由它引起的差异中的最大分数",
+    leadsTo: "引起 {{score}}",
     more: "还有 {{count}} 个",
     previous: "上一个起因 (P)",
     next: "下一个起因 (N)",

@@ -65,9 +65,20 @@ export function nonfiniteMaker({ finding }: Cause): string | null {
 
 /** What the score of a cause is of: its own output, of a call without a partner what it hands on, or the worst that it
  * brings about where neither says anything. */
-export function causeScoreText(t: TFunction, { finding: { node, score }, worst }: Cause): string {
-  if (worst !== score) return t("findings.scoreBrought", { score: scoreText(worst) });
+export function causeScoreText(t: TFunction, cause: Cause): string {
+  const { finding: { node, score }, worst } = cause;
+  if (leadsToMore(cause)) return t("findings.scoreBrought", { score: scoreText(worst) });
   return t(node.match === null ? "findings.scoreHandedOn" : "details.scoreIs", { score: scoreText(score) });
+}
+
+/** What stands on the badge of a cause whose score is of what it leads to; null where its own says it. */
+export function leadsToText(t: TFunction, cause: Cause): string | null {
+  return leadsToMore(cause) ? t("findings.leadsTo", { score: scoreText(cause.worst) }) : null;
+}
+
+/** Whether the score that a cause is listed by is another's: its own node hands on nothing that differs. */
+export function leadsToMore({ finding, worst }: Cause): boolean {
+  return worst !== finding.score;
 }
 
 /** What the dump lacks of a cause without values, and where its difference is first seen behind it. */
@@ -94,6 +105,12 @@ export function scoreWith(causes: readonly Cause[], { node, score, handed_on: ha
 }
 
 type Scored = Pick<AcrossCell, "node" | "score"> & { handed_on?: number | null };
+
+/** What stands in a cell in place of a score: that a cause is there, too, whose score was taken in another. */
+export function unscoredText(t: TFunction, causes: readonly Cause[], cell: Scored): string | null {
+  const isPlace = causes.some((cause) => isPlaceOf(cause, cell.node));
+  return isPlace && scoreWith(causes, cell) === null ? t("across.ofCause") : null;
+}
 
 /** Why a call has no score to draw over the steps; that of one without a partner is of what it hands on. */
 export function noSeriesText(

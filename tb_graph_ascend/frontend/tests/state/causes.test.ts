@@ -14,6 +14,7 @@ import {
   isElsewhere,
   ledBackTo,
   reachText,
+  leadsToText,
   noSeriesText,
   perhapsFrom,
   placeText,
@@ -24,6 +25,7 @@ import {
   senderTo,
   sideOfName,
   unnamedCalls,
+  unscoredText,
   withoutLayout,
   withoutLostGradients,
   withoutNeighbours,
@@ -215,6 +217,8 @@ describe("the name and score of a cause", () => {
   it("say what is brought about where the call itself hands on nothing that differs", () => {
     const silent = { ...cause, finding: { node, score: 0, reasons: [] }, worst: 0.9 } as unknown as Cause;
     expect(causeScoreText(t, silent)).toBe("score 0.90: the worst of what follows from it");
+    expect([cause, silent].map((one) => leadsToText(t, one))).toEqual([null, "leads to 0.90"]);
+    expect(leadsToText(t, { ...cause, finding: { node, score: null } } as unknown as Cause)).toBe("leads to 0.50");
     expect(withoutValuesText(t, silent)).toMatch(/^Of linear #7 ↩ backward no numbers were recorded/);
     const reasons = [{ code: "handed_on", value: "input.0", reader: "Functional.softmax.2.forward" }];
     const seen = { ...silent, finding: { ...silent.finding, reasons } } as unknown as Cause;
@@ -331,6 +335,11 @@ describe("a cause that one run alone makes", () => {
     expect(cells.map((cell) => scoreWith(causes, cell))).toEqual([null, 0.98]);
     expect(scoreWith(causes, { node: 7, score: 0.5 })).toBe(0.5);
     expect(causeAt(causes, null)).toBeUndefined();
+  });
+  it("is named where it is a place of a cause whose score was taken elsewhere", () => {
+    const placed = causes.map((one) => ({ ...one, nodes: [7, 8] }));
+    const at = (node: number | null, score: number | null, handed_on: number | null = null) => unscoredText(t, placed, { node, score, handed_on });
+    expect([at(8, null), at(7, null), at(8, 0.2), at(8, null, 0.2), at(3, null), at(null, null)]).toEqual(["begins", null, null, null, null, null]);
   });
   it("says over the steps whose value the score is of, and where", () => {
     expect(noSeriesText(t, alone("problem"), cells, causes)).toMatch(/^Only the problem run .* 0\.98 \(step 0, rank 6\)/);

@@ -11,14 +11,14 @@ import { useShares } from "../../hooks/useShares";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 import { openPlace, selectNode } from "../../state/actions";
 import { calledAs } from "../../graph/called";
-import { beginsText, callText, causeScoreText, causeSentence, countText, healing, historyText, isElsewhere, isPlaceOf, ledBackTo, sideOfName } from "../../state/causes";
+import { beginsText, callText, causeSentence, countText, healing, historyText, isElsewhere, isPlaceOf, ledBackTo, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useShownCause } from "../../state/showncause";
 import { useApp } from "../../state/store";
 import { certaintyText } from "../../text/certainty";
 import { FailureNotice } from "../parts/FailureNotice";
-import { ScoreChip } from "../parts/ScoreChip";
+import { CauseScore } from "../parts/CauseScore";
 import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
 import { AnswerTools } from "./AnswerTools";
@@ -119,7 +119,7 @@ function Headline({ cause, claim }: { cause: Cause; claim: Claim }) {
   return (
     <span>
       {beginsText(t, cause, claim)} <span className="answer-place">{historyText(t, cause)}</span>{" "}
-      {cause.worst !== null && !healing(cause) && <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />}
+      {cause.worst !== null && !healing(cause) && <CauseScore cause={cause} />}
     </span>
   );
 }

@@ -10,7 +10,7 @@ import { scoreText } from "../../text/numbers";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
-import { noSeriesText, scoreWith } from "../../state/causes";
+import { noSeriesText, scoreWith, unscoredText } from "../../state/causes";
 import { colourName } from "../../graph/linecolours";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
@@ -67,8 +67,10 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
   const { step, rank, node } = cell;
   const score = scoreWith(causes, cell);
   const single = data?.comparison === false;
-  const label = single ? t("findings.place", { step, rank }) : t("across.cell", { step, rank, score: scoreText(score) });
-  return <ScoreCell label={label} score={score} single={single} current={current} go={() => goTo({ step, rank, node })} />;
+  const word = unscoredText(t, causes, cell);
+  const said = word === null ? t("across.cell", { step, rank, score: scoreText(score) }) : t("across.cellOfCause", { step, rank });
+  const label = single ? t("findings.place", { step, rank }) : said;
+  return <ScoreCell label={label} score={score} single={single} current={current} go={() => goTo({ step, rank, node })} word={word} />;
 }
 
 function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) {

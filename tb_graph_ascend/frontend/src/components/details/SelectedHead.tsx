@@ -10,12 +10,13 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText, reasonText } from "../../i18n/reason";
 import { goTo, pickNode, selectNode } from "../../state/actions";
-import { causeAt, causeOnAnotherRank, causeScoreText } from "../../state/causes";
+import { causeAt, causeOnAnotherRank, leadsToMore } from "../../state/causes";
 import { unmap } from "../../state/mapping";
 import { useApp } from "../../state/store";
 import { scoreText } from "../../text/numbers";
 import { nodeScoreSentence } from "../../text/scores";
 import { CopyButton } from "../parts/CopyButton";
+import { CauseScore } from "../parts/CauseScore";
 import { ScoreChip } from "../parts/ScoreChip";
 
 export function SelectedHead({ details }: { details: NodeDetails }) {
@@ -50,7 +51,8 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
   );
 }
 
-/** Its score; of a call without a partner, which has none, that of what it hands on. */
+/** Its score; of a call without a partner, which has none, that of what it hands on. Beside it stands what it leads to,
+ * of a cause that itself hands on nothing that differs. */
 function OwnScore({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const { node, handed_on: handed } = details;
@@ -58,8 +60,12 @@ function OwnScore({ details }: { details: NodeDetails }) {
   if (node.score === null && handed) {
     return <ScoreChip score={handed.score} title={t("findings.scoreHandedOn", { score: scoreText(handed.score) })} />;
   }
-  if (node.score === null && cause) return <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />;
-  return <ScoreChip score={node.score} title={scoreTitle(t, details)} />;
+  return (
+    <>
+      {(node.score !== null || !cause) && <ScoreChip score={node.score} title={scoreTitle(t, details)} />}
+      {cause && (node.score === null || leadsToMore(cause)) && <CauseScore cause={cause} />}
+    </>
+  );
 }
 
 /** Of a call that is a cause on another rank and none here: the way there. */

@@ -12,9 +12,10 @@ import { SHOWN } from "../../graph/words";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useShares } from "../../hooks/useShares";
 import { goTo, selectNode } from "../../state/actions";
-import { causeAt, causeScoreText, healing, perhapsFrom, senderTo } from "../../state/causes";
+import { causeAt, healing, leadsToMore, perhapsFrom, senderTo } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
+import { CauseScore } from "../parts/CauseScore";
 import { ScoreChip } from "../parts/ScoreChip";
 import { FlowEnds } from "./FlowEnds";
 
@@ -164,11 +165,8 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
       ) : (
         hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>
       )}
-      {hop.score === null && cause ? (
-        <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />
-      ) : (
-        <ScoreChip score={hop.score} />
-      )}
+      {(hop.score !== null || !cause) && <ScoreChip score={hop.score} />}
+      {cause && (hop.score === null || leadsToMore(cause)) && <CauseScore cause={cause} />}
       {found && <EndTag cause={cause} perhaps={perhaps} />}
     </li>
   );

@@ -11,13 +11,13 @@ import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { calledAs } from "../../graph/called";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, healing, historyText, isItsModule, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
+import { callText, healing, historyText, isItsModule, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, placesText, reachText, reasonsByPlace } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { certaintyText } from "../../text/certainty";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
 import { ReasonList } from "../parts/ReasonList";
-import { ScoreChip } from "../parts/ScoreChip";
+import { CauseScore } from "../parts/CauseScore";
 import { SourceLine } from "../parts/SourceLine";
 import { CauseTokens } from "./CauseTokens";
 import { LedBack } from "./LedBack";
@@ -54,7 +54,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
             {module !== null && !isItsModule(module, finding.node.name) && <span className="node-path">{spoken}&nbsp;›&nbsp;</span>}
             <span className="node-tail">{isItsModule(module, finding.node.name) ? calledAs(finding.node) : callText(t, cause)}</span>
           </span>
-          <ScoreChip score={cause.worst} title={causeScoreText(t, cause)} />
+          <CauseScore cause={cause} />
         </span>
         <span className="finding-meta">
           <StartTag heals={healing(cause) !== undefined} first={first} />

@@ -1,4 +1,5 @@
-/* A cell of a table of steps and ranks: a score on its colour, or a dot where there are none; a click goes there. */
+/* A cell of a table of steps and ranks: a score on its colour, or a dot where there are none, or a word in place of
+ * a score that is not known; a click goes there. */
 import { inkFill, rampFill } from "../../graph/ramp";
 import { scoreText } from "../../text/numbers";
 
@@ -9,20 +10,21 @@ interface ScoreCellProps {
   single: boolean;
   current: boolean;
   go: () => Promise<void>;
+  word?: string | null;
 }
 
-export function ScoreCell({ label, score, single, current, go }: ScoreCellProps) {
+export function ScoreCell({ label, score, single, current, go, word = null }: ScoreCellProps) {
   return (
     <button
       type="button"
-      className="cell"
+      className={word === null ? "cell" : "cell worded"}
       aria-label={label}
       title={label}
       aria-current={current}
       style={score === null ? {} : { background: rampFill(score), color: inkFill(score) }}
       onClick={() => void go()}
     >
-      {single ? "•" : scoreText(score)}
+      {single ? "•" : (word ?? scoreText(score))}
     </button>
   );
 }

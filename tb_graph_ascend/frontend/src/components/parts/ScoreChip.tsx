@@ -1,9 +1,15 @@
-/* A score as a chip in the ramp's colour. */
+/* A score as a chip in the ramp's colour, and what else is `said` of it. */
 
 import { scoreText } from "../../text/numbers";
 import { inkFill, rampFill } from "../../graph/ramp";
 
-export function ScoreChip({ score, title }: { score: number | null; title?: string }) {
+interface ScoreChipProps {
+  score: number | null;
+  title?: string;
+  said?: string | null;
+}
+
+export function ScoreChip({ score, title, said = null }: ScoreChipProps) {
   if (score === null) {
     return (
       <span className="chip plain" title={title}>
@@ -22,7 +28,7 @@ export function ScoreChip({ score, title }: { score: number | null; title?: stri
   const style = { backgroundColor: rampFill(score), color: inkFill(score) };
   return (
     <span className="chip" style={style} title={title ?? String(score)}>
-      {scoreText(score)}
+      {said ?? scoreText(score)}
     </span>
   );
 }
