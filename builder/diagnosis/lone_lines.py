@@ -1,15 +1,16 @@
 """Which calls that one run alone makes stand on a line that the other run does not have.
 
 A helper that both runs have may make a call here that it does not make there: because it reads
-otherwise, or because it was called otherwise. The lines that the other run goes through tell.
+otherwise, or because it was called otherwise. The lines that either run goes through tell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from builder.diagnosis.change_kinds import Side
-from builder.dump.stack_frames import codes_by_function, is_line_alone
+from builder.dump.stack_frames import is_line_alone, lines_by_code
 from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
 
@@ -26,13 +27,10 @@ class LoneLines:
             return False
         is_ours = side == "problem"
         tree = self._matching.problem if is_ours else self._matching.benchmark
-        codes = self._codes_of_benchmark if is_ours else self._codes_of_problem
-        return is_line_alone(tree.dump.frames[node.stack].splitlines(), codes)
+        own, others = self._lines if is_ours else self._lines[::-1]
+        return is_line_alone(tree.dump.frames[node.stack].splitlines(), own, others)
 
     @cached_property
-    def _codes_of_problem(self) -> dict[str, set[str]]:
-        return codes_by_function(self._matching.problem.dump.frames)
-
-    @cached_property
-    def _codes_of_benchmark(self) -> dict[str, set[str]]:
-        return codes_by_function(self._matching.benchmark.dump.frames)
+    def _lines(self) -> Sequence[Mapping[tuple[str, str], int]]:
+        sides = self._matching.problem, self._matching.benchmark
+        return [lines_by_code(tree.dump.frames) for tree in sides]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -83,26 +84,34 @@ def telling_frame(
     return _frame(matches[0] if is_told else matches[-1])
 
 
-def codes_by_function(stacks: Iterable[str]) -> dict[str, set[str]]:
-    """The lines of code that the stacks of a run go through, by the functions they are in.
+def lines_by_code(stacks: Iterable[str]) -> dict[tuple[str, str], int]:
+    """On how many lines a run's stacks go through some code of a function, of "" through any."""
+    parsed = _parsed([*{line for stack in stacks for line in stack.splitlines()}])
+    places = {(_key(match), match[1], match[2]) for match in parsed if _code(match) != ""}
+    return Counter(key for one, *_ in places for key in (one, (one[0], "")))
 
-    Functions without a name of their own are left out: another of them is no other run's.
+
+def is_line_alone(
+    stack: Sequence[str], own: Mapping[tuple[str, str], int], others: Mapping[tuple[str, str], int]
+) -> bool:
+    """Whether the other run goes through the function that makes a call, not through its line.
+
+    It may have the same code on fewer lines: then the line is alone, unless that is so of the line
+    that calls the function, too. `own` and `others` are `lines_by_code` of both runs.
     """
-    found: dict[str, set[str]] = {}
-    for match in _parsed([*{line for stack in stacks for line in stack.splitlines()}]):
-        function = match[3].strip()
-        if not function.startswith("<"):
-            found.setdefault(function, set()).add(_code(match))
-    return found
+    parsed = _parsed(stack)
+    place = _model_match(parsed)
+    if place is None or place[3].startswith("<") or _code(place) == "":
+        return False  # another function without a name is no other run's
+    key = _key(place)
+    if key not in others:
+        return (key[0], "") in others
+    around = [_key(match) for match in _around(place, parsed)[:1]]
+    return own[key] > others[key] and all(own.get(k, 0) <= others.get(k, 0) for k in around)
 
 
-def is_line_alone(stack: Sequence[str], codes_there: Mapping[str, Set[str]]) -> bool:
-    """Whether the other run goes through the function that makes a call, not through its line."""
-    place = _model_match(_parsed(stack))
-    if place is None or (code := _code(place)) == "":
-        return False
-    codes = codes_there.get(place[3].strip(), frozenset())
-    return bool(codes - {""}) and code not in codes
+def _key(match: re.Match[str]) -> tuple[str, str]:
+    return match[3].strip(), _code(match)
 
 
 def line_there(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import builder
-from builder.dump.stack_frames import SourceLine, codes_by_function, is_line_alone
+from builder.dump.stack_frames import SourceLine, is_line_alone, lines_by_code
 from builder.results.database import ResultDatabase
 from msprobe.pytorch import PrecisionDebugger
 from tb_graph_ascend.view.answer import answer
@@ -81,14 +81,31 @@ def _lines(path: Path) -> list[SourceLine]:
     return [line for line in (first.source, first.called_from) if line is not None]
 
 
-def test_functions_without_a_name_are_no_others() -> None:
-    def stack(function: str, code: str) -> str:
-        return f"File /job/run.py, line 4, in {function}, {code}\nFile /job/run.py, line 9, in main"
+Frame = tuple[int, str, str]
+MAIN = (9, "main", "run(scaled)")
 
-    theirs = codes_by_function([stack("scaled", "x * 2"), stack("<lambda>", "x * 2")])
-    assert is_line_alone(stack("scaled", "x * 3").splitlines(), theirs)
-    assert not is_line_alone(stack("scaled", "x  *  2").splitlines(), theirs)
-    assert not is_line_alone(stack("<lambda>", "x * 3").splitlines(), theirs)
-    assert not is_line_alone(stack("main", "y = f(x)").splitlines(), theirs)  # no code of it there
-    assert not is_line_alone(stack("other", "x * 3").splitlines(), theirs)
-    assert not is_line_alone([], theirs)
+
+def _stack(*frames: Frame) -> str:
+    return "\n".join(f"File /job/run.py, line {n}, in {at}, {code}" for n, at, code in frames)
+
+
+def _is_alone(stack: str, own: list[str], others: list[str]) -> bool:
+    return is_line_alone(stack.splitlines(), lines_by_code([stack, *own]), lines_by_code(others))
+
+
+def test_functions_without_a_name_are_no_others() -> None:
+    theirs = [_stack((4, name, "x * 2"), MAIN) for name in ("scaled", "<lambda>")]
+    assert _is_alone(_stack((4, "scaled", "x * 3"), MAIN), [], theirs)
+    assert not _is_alone(_stack((4, "scaled", "x  *  2"), MAIN), [], theirs)
+    assert not _is_alone(_stack((4, "<lambda>", "x * 3"), MAIN), [], theirs)
+    assert not _is_alone(_stack((4, "other", "x * 3"), MAIN), [], theirs)
+    assert not _is_alone(_stack((4, "scaled", ""), MAIN), [], theirs)  # code that was not recorded
+    assert not _is_alone("", [], theirs)
+
+
+def test_a_line_that_stands_twice_in_one_run_alone_is_told_from_a_second_call() -> None:
+    first, second = _stack((4, "scaled", "x * 2"), MAIN), _stack((6, "scaled", "x * 2"), MAIN)
+    assert _is_alone(second, [first], [first])
+    assert not _is_alone(second, [first], [first, second])
+    called = _stack((6, "scaled", "x * 2"), (10, "main", "run(scaled, twice=True)"))
+    assert not _is_alone(called, [first], [first])  # it is called otherwise
