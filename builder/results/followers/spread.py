@@ -14,6 +14,7 @@ import numpy as np
 from builder.results.certainty import names_beginnings
 from builder.results.followers.named_causes import by_place
 from builder.results.followers.reach import EARLIER
+from builder.results.followers.states import SHOWN
 from builder.results.followers.step import StepFollowers, step_followers
 from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
@@ -120,12 +121,16 @@ class CameIn(msgspec.Struct, frozen=True):
 
 
 class SameCause(msgspec.Struct, frozen=True):
-    """What begins in an earlier `step`, at the node `first`, and jumps again at `node` here."""
+    """What begins in an earlier `step`, at the node `first`, and jumps again at `node` here.
+
+    What `comes_in` there from before it differs by a score that reads above 0.00.
+    """
 
     node: int
     name: str
     step: int
     first: int
+    comes_in: bool
 
 
 class DivergentShares(msgspec.Struct, frozen=True):
@@ -187,7 +192,8 @@ def _again(here: StepFollowers) -> SameCause | None:
         earlier[row : int(here.rows.last[row]) + 1] = False
         before = np.nanmax(worst[earlier], initial=0.0)
         if worst[row] - before > here.states.threshold:
-            return SameCause(int(here.rows.key[row]), one.node.name, one.step, one.node.id)
+            key, comes_in = int(here.rows.key[row]), bool(before >= SHOWN)
+            return SameCause(key, one.node.name, one.step, one.node.id, comes_in)
     return None
 
 

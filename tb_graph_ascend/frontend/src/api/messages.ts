@@ -1643,12 +1643,15 @@ export interface components {
         /**
          * SameCause
          * @description What begins in an earlier `step`, at the node `first`, and jumps again at `node` here.
+         *
+         *         What `comes_in` there from before it differs by a score that reads above 0.00.
          */
         SameCause: {
             node: number;
             name: string;
             step: number;
             first: number;
+            comes_in: boolean;
         };
         /**
          * Dumps

@@ -72,6 +72,7 @@ export type {
   Since,
   Shard,
   SharedWeight,
+  SameCause,
   SharedWeights,
   StripCell,
   StripRow,

@@ -73,6 +73,7 @@ export const answerEn = {
     untraced: "Nothing that was recorded leads from a cause to these. That they run after one is no proof that they come from it.",
     earlier: "What differs in step {{step}} goes on in the weights that its optimizer wrote: these read such weights, or come of what does. “Way to the cause” follows it.",
     noCauseHere: "No cause was found in this step and rank; what differs here may have come from another one.",
+    sameCauseAlone: "Nothing before {{call}} differs here, which adds a difference of its own again: the same cause as in step {{step}}.",
     sameCause: "What comes in differs since the step before, and {{call}} adds a difference of its own again, more than all before it: the same cause as in step {{step}}.",
     firstCause: "The first cause of all is in step {{step}} · rank {{rank}}.",
     cameIn: "It came in from rank {{rank}}, through {{call}}: what this rank puts in agrees, what that rank puts in does not.",

@@ -75,6 +75,7 @@ export const answerZh: typeof answerEn = {
     untraced: "已记录的内容中没有从起因通到这些节点的路径。排在起因之后，并不证明由它引起。",
     earlier: "第 {{step}} 步的差异会经其优化器写入的权重延续：这些节点读取了这样的权重，或由读取它的节点而来。“通向起因”沿此追溯。",
     noCauseHere: "此步与卡中没有找到起因；这里的差异可能来自别处。",
+    sameCauseAlone: "此处在 {{call}} 之前没有差异，而它再次引入差异：与第 {{step}} 步是同一起因。",
     sameCause: "输入自上一步起已不同，而 {{call}} 在此再次引入差异，超过之前的一切：与第 {{step}} 步是同一起因。",
     firstCause: "首个起因在第 {{step}} 步 · 卡 {{rank}}。",
     cameIn: "差异由卡 {{rank}} 通过 {{call}} 传入：本卡送入的数据一致，而该卡送入的不一致。",

@@ -66,6 +66,7 @@ export const diff = {
     close: "What differs here is below the threshold, so no way leads back to a cause.",
     alone: "One run alone makes this call, so nothing was compared here.",
     open: "The way ends here: what was recorded does not tell where the difference comes from.",
+    sameCause: "The way ends here: {{call}} adds a difference of its own again, the same cause as in step {{step}}.",
     behind: "But all that differs here runs behind {{call}}, by which a difference came in from rank {{rank}}.",
     unnamed: "One run alone makes this call and no cause names it: it may be a fault of its own. The way below is a guess.",
     begins: "it begins here",

@@ -277,8 +277,13 @@ def again(reads: float, score: float, before: float = 0.5) -> SameCause | None:
 
 def test_a_cause_of_the_step_before_shows_again_where_it_jumps_anew() -> None:
     found = again(reads=0.9, score=0.8)
-    assert found == SameCause(3, "Module.second.Linear.forward.0", 0, 99)
+    assert found == SameCause(3, "Module.second.Linear.forward.0", 0, 99, comes_in=True)
     assert again(reads=0.5, score=0.9) == found
+
+
+def test_a_cause_shows_again_where_nothing_before_it_differs() -> None:
+    alone = [again(reads=before, score=0.9, before=before) for before in (0.0, 0.004, 0.006)]
+    assert [one and one.comes_in for one in alone] == [False, False, True]
 
 
 def test_what_differs_no_more_than_what_runs_before_it_is_no_sign_of_the_same_cause() -> None:

@@ -5,7 +5,7 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
-import type { Cause, NodeDetails, PlacedHop } from "../../api/types";
+import type { Cause, Node, NodeDetails, PlacedHop, SameCause } from "../../api/types";
 import { calledAs, calledByName } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { SHOWN } from "../../graph/words";
@@ -13,9 +13,10 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useShares } from "../../hooks/useShares";
 import { goTo, selectNode } from "../../state/actions";
 import { causeAt, healing, leadsToMore, perhapsFrom, senderTo } from "../../state/causes";
+import { isSameCause } from "../../state/samecause";
 import { useApp } from "../../state/store";
-import { FailureNotice } from "../parts/FailureNotice";
 import { CauseScore } from "../parts/CauseScore";
+import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
 import { FlowEnds } from "./FlowEnds";
 
@@ -68,7 +69,10 @@ function OpenEnd({ node, before }: { node: number; before: number | null }) {
   const { data } = useQuery({ ...detailsQuery(db ?? "", node), enabled: db !== null });
   const threshold = useAnswer().data?.threshold;
   const came = useShares(step)?.came;
+  const again = useShares(step)?.again;
+  const causes = useAnswer().data?.causes ?? [];
   const sender = data && threshold !== undefined ? senderTo(data, threshold) : null;
+  if (data && again && isSameCause(causes, again, data.node)) return <SameCauseEnd again={again} node={data.node} />;
   if (!data || !sender) {
     // All that differs runs behind the call by which it came in: the way goes on from there.
     return (
@@ -98,6 +102,23 @@ function OpenEnd({ node, before }: { node: number; before: number | null }) {
       </p>
       {there !== null && <WayThere node={there} rank={rank} />}
     </>
+  );
+}
+
+/** The way ends where a cause of an earlier step adds its difference again. */
+function SameCauseEnd({ again, node }: { again: SameCause; node: Node }) {
+  const { t } = useTranslation();
+  const rank = useApp((state) => state.rank);
+  const { step, first } = again;
+  return (
+    <p className="message">
+      {t("trace.sameCause", { call: calledAs(node), step })}{" "}
+      {rank !== null && (
+        <button type="button" className="link" onClick={() => void goTo({ step, rank, node: first })}>
+          {t("graph.missingCause")}
+        </button>
+      )}
+    </p>
   );
 }
 

@@ -8,6 +8,7 @@ import { calledByName } from "../../graph/called";
 import { useShares } from "../../hooks/useShares";
 import { goTo } from "../../state/actions";
 import { placeOf } from "../../state/places";
+import { sameCauseKey } from "../../state/samecause";
 import { useApp } from "../../state/store";
 import { LedBack } from "./LedBack";
 
@@ -99,7 +100,7 @@ function FromElsewhere({ shares: { came, again, divergent }, first }: { shares: 
     const call = calledByName(again.name);
     return (
       <p>
-        {t("notes.sameCause", { call, step: again.step })}{" "}
+        {t(sameCauseKey(again), { call, step: again.step })}{" "}
         <button type="button" className="link" onClick={() => void goTo({ step, rank, node: again.node })}>
           {t("notes.goToCall", { call })}
         </button>{" "}
