@@ -82,7 +82,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """What a claim rests on: what was compared by which measure, what was not and why.
 
     `differences` are those that no finding names; `beyond` counts the values that exceed their
-    tolerance, `explained` those that do so because of rounding or of their inputs;
+    tolerance for no known reason, `explained` those that do so because of rounding or of inputs;
     `largest` is the largest error of all, where one was measured.
     """
 
@@ -258,11 +258,11 @@ def evidence_told(said: Claim, language: Language = "en") -> list[str]:
     if said.code == "differs":
         lines.append(words["comma"].join(_phrase(each, words) for each in found.differences))
     if said.code == "close":
-        lines += [words["beyond"].format(count=found.beyond)] if found.beyond else []
+        lines += [_beyond(found, words)] if found.beyond else []
         lines += [_phrase(each, words) for each in found.differences]
     if said.code in ("rounding", "close") and found.largest is not None:
         lines.append(_largest(found.largest, words))
-        if found.explained:
+        if found.explained and not (said.code == "close" and found.beyond):
             lines.append(words["explained"].format(count=found.explained))
     if said.code in _HEADS:
         lines += _measures(found, words, equal=said.code == "equal")
@@ -270,6 +270,12 @@ def evidence_told(said: Claim, language: Language = "en") -> list[str]:
         _phrase(gap, words) for gap in found.gaps if said.code in _HEADS or gap.code not in ASIDE
     ]
     return [*lines, words["missing"].format(gaps=words["comma"].join(gaps))] if gaps else lines
+
+
+def _beyond(found: Evidence, words: Mapping[str, str]) -> str:
+    """How many values exceed their tolerance: all of them, of which some may be explained."""
+    form, every = "beyond_some" if found.explained else "beyond", found.beyond + found.explained
+    return words[form].format(count=found.beyond, explained=found.explained, all=every)
 
 
 def _largest(largest: Largest, words: Mapping[str, str]) -> str:

@@ -55,6 +55,8 @@ _EN = {
     "missing": "not compared: {gaps}",
     "compared": "compared: {measures}",
     "beyond": "{count} values exceed their tolerance",
+    "beyond_some": "{all} values exceed their tolerance, of which rounding or their inputs explain "
+    "{explained} and leave {count} unexplained",
     "explained": "{count} values exceed their tolerance because of rounding or of their inputs",
     "largest": "the largest relative error is {percent:.2g} %, in {value} of {name} "
     "(step {step}, rank {rank})",
@@ -152,7 +154,8 @@ _EN = {
     "is.unchecked_step": "{count} steps whose ranks could not be compared with each other",
     "is.only_rank": "{count} ranks of one run alone",
     "is.left_out": "{count} tensors that were taken for no weights",
-    "is.unmatched": "{count} nodes have no partner",
+    "is.unmatched": "{count} nodes have no partner (only what calls of both runs read from them is "
+    "compared)",
     "is.one_sided_nodes": "{count} nodes of which one run alone recorded values",
     "is.one_sided": "{count} values of one run alone",
     "is.lone_ranks": "{count} values that only some of the ranks have",
@@ -183,6 +186,7 @@ _ZH = {
     "missing": "未比对：{gaps}",
     "compared": "已比对：{measures}",
     "beyond": "{count} 个值超过容差",
+    "beyond_some": "共 {all} 个值超过容差，其中 {explained} 个可由舍入或其输入解释，{count} 个不能",
     "explained": "{count} 个值因舍入或其输入而超过容差",
     "largest": "最大相对误差为 {percent:.2g}%，在 {name} 的 {value}（第 {step} 步，卡 {rank}）",
     "say.named": "请先看这里",
@@ -266,7 +270,7 @@ _ZH = {
     "is.unchecked_step": "{count} 步的各卡无法相互核对",
     "is.only_rank": "{count} 张仅在一侧的卡",
     "is.left_out": "{count} 个被认为不是权重的张量",
-    "is.unmatched": "{count} 个没有对应的节点",
+    "is.unmatched": "{count} 个没有对应的节点（仅比对两次运行的调用从中读取的值）",
     "is.one_sided_nodes": "{count} 个仅一侧记录了值的节点",
     "is.one_sided": "{count} 个仅在一侧的值",
     "is.lone_ranks": "{count} 个仅部分卡持有的值",

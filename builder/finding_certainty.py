@@ -38,10 +38,10 @@ from builder.reasons.first_reasons import CALLED, tells_of_calls
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
 # how both dumps say that it is called, with elements that differ behind it; sketches of elements;
-# those at the edges of modules of two programs; statistics alone, by scores; a way or a match that
-# nobody recorded. What heals rests on what comes of it.
+# those at the edges of modules of two programs, or at calls of theirs that correspond; statistics
+# alone, by scores; a way or a match that nobody recorded. What heals rests on what comes of it.
 Basis: TypeAlias = Literal[
-    "measured", "called", "estimated", "edges", "scores", "guessed", "healed"
+    "measured", "called", "estimated", "edges", "paired_calls", "scores", "guessed", "healed"
 ]
 
 
@@ -78,13 +78,13 @@ def basis_of(
     *,
     by_scores: bool,
     is_guess: bool = False,
-    across: bool = False,
+    across: Literal["edges", "paired_calls"] | None = None,
     by_elements: bool = False,
 ) -> Basis:
     """What a finding rests on; `is_guess` where its node was matched by likeness.
 
-    `across` two programs of one model modules alone are held against one another. `by_elements`
-    tensors were dumped whole.
+    `across` two programs of one model it says where they are held against one another: at the edges
+    of modules, or at calls that correspond. `by_elements` tensors were dumped whole.
     """
     first = reasons[0]
     if isinstance(first, _EXACT):
@@ -93,8 +93,8 @@ def basis_of(
         return "guessed"
     if by_scores:
         return "scores"
-    if across:
-        return "edges"
+    if across is not None:
+        return across
     if tells_of_calls(reasons):
         return "called"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
@@ -152,6 +152,10 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "basis.edges": Words(
         "two programs were compared at the edges of their modules, not inside",
         "两个程序只在模块边界处比对，未比对内部",
+    ),
+    "basis.paired_calls": Words(
+        "two programs were compared at the calls that correspond, not in between",
+        "两个程序只在相互对应的调用处比对，未比对其间的部分",
     ),
     "basis.scores": Words(
         "based on statistics only; elements were not compared", "仅由统计量得出，未见元素"

@@ -26,11 +26,14 @@ from builder.reasons.of_findings import (
     ReadBefore,
     Rewired,
     RowsDiffer,
+    TiedHere,
+    TiedThere,
     UnrecordedDiffers,
 )
 from builder.reasons.of_values import AttributeDiffers
 
-# What the two runs call, and with what: both dumps say it, whatever numbers there are.
+# What the two runs call, with what, and of which parameters: both dumps say it, whatever numbers
+# there are.
 CALLED = (
     ArgumentDiffers,
     AttributeDiffers,
@@ -42,6 +45,8 @@ CALLED = (
     MissingCalls,
     MissingReplaced,
     PrecisionDiffers,
+    TiedHere,
+    TiedThere,
 )
 # What a call reads differs, and no other call is named that it reads: the call itself is as in the
 # other run. What reads another call (`Rewired`, `FedOtherwise`) is written otherwise itself.

@@ -210,13 +210,15 @@ class TwoImplementations(ComparisonFact, frozen=True):
     """The dumps are of two programs of one model, which their weights tell.
 
     Of the run with fewer `weights` as many are `found` in the other, `fused` of them within or
-    over several; `modules` are compared, at their edges alone.
+    over several; `modules` are compared, at their edges alone. `of` says that they are calls, as
+    where no module was recorded.
     """
 
     found: int
     weights: int
     fused: int
     modules: int
+    of: Literal["calls"] | UnsetType = UNSET
 
 
 class TokensAligned(ComparisonFact, frozen=True):

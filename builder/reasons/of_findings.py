@@ -300,6 +300,20 @@ class GradientsCleared(FindingFact, frozen=True):
     step: int
 
 
+class TiedThere(FindingFact, frozen=True):
+    """Parameters `names` are one in the benchmark run; the problem run has `count` instead."""
+
+    names: str
+    count: int
+
+
+class TiedHere(FindingFact, frozen=True):
+    """Parameters `names` are one in the problem run; the benchmark run has `count` instead."""
+
+    names: str
+    count: int
+
+
 class OptimizerDiffers(FindingFact, frozen=True, tag="optimizer"):
     """All gradients of a step agree: the optimizer's update is what differs."""
 
@@ -530,6 +544,8 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Rewritten,
     RewrittenOn,
     RewrittenThere,
+    TiedThere,
+    TiedHere,
     OptimizerDiffers,
     HiddenByInfinity,
     FusedAway,

@@ -259,6 +259,18 @@ SENTENCES: Mapping[str, Words] = {
         "backward pass (step {step}), to which the benchmark run adds",
         "问题侧在两者之间将梯度清零：此梯度缺少此前（第 {step} 步）的部分，而标杆侧在其上累加",
     ),
+    "tied_there": Words(
+        "in the benchmark {names} are one parameter with one gradient (tied weights); here they "
+        "are {count}, each with a gradient of its own",
+        "在标杆侧，{names} 是同一个参数（权重共享），共有一个梯度；在问题侧是 {count} 个参数，"
+        "各有自己的梯度",
+    ),
+    "tied_here": Words(
+        "here {names} are one parameter with one gradient (tied weights); in the benchmark they "
+        "are {count}, each with a gradient of its own",
+        "在问题侧，{names} 是同一个参数（权重共享），共有一个梯度；在标杆侧是 {count} 个参数，"
+        "各有自己的梯度",
+    ),
     "optimizer": Words(
         "all gradients of step {step} agree, so the optimizer's update is what differs",
         "第 {step} 步的所有梯度都一致，因此差异来自优化器的更新",
@@ -392,6 +404,13 @@ SENTENCES: Mapping[str, Words] = {
         "calls inside them are not compared",
         "同一模型的两个程序：按数值在另一次运行中找到 {found}/{weights} 个权重{parts}，"
         "{modules} 个模块相互对应，仅在其输入输出处比较；模块内部的调用不作比较",
+    ),
+    "two_implementations_calls": Words(
+        "two programs of one model: {found} of {weights} weights are found in the other run by "
+        "their values{parts}, {modules} calls correspond and are compared, with what they read "
+        "from the other calls",
+        "同一模型的两个程序：按数值在另一次运行中找到 {found}/{weights} 个权重{parts}，"
+        "{modules} 个调用相互对应并作比较，包括它们从其余调用读取的值",
     ),
     "tokens_aligned": Words(
         "{tokens} tokens of {requests} requests are computed by both runs, by one of them in "

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import nan
 from typing import TypeAlias
 
 import numpy as np
 
 from builder.compare.statistics import Floats
 from builder.evidence.distances import ESTIMATED
+from builder.evidence.linear_projections import length
 from builder.reasons import GradientsCleared, GradientsKept
 from builder.work.outcome import PairOutcome, StoredFinding
 from builder.work.stored_gradients import StoredGradients
@@ -65,10 +65,10 @@ def _reasons(
         ways = list(_ways(step, before, said)) if before is not None else []
         rounding = now.rounding + (before.rounding if before is not None else 0.0)
         difference = _numbers(now.ours) - _numbers(now.theirs)
-        fits = [w for w in ways if _length(difference - w[1]) <= ESTIMATED * rounding]
+        fits = [w for w in ways if length(difference - w[1]) <= ESTIMATED * rounding]
         said[now.node, now.owner] = [reason for reason, _ in fits]
-        known |= dict.fromkeys(r for r, missed in fits if _length(missed) > _LARGER * rounding)
-        is_apart = _length(difference) > ESTIMATED * rounding
+        known |= dict.fromkeys(r for r, missed in fits if length(missed) > _LARGER * rounding)
+        is_apart = length(difference) > ESTIMATED * rounding
         of_node[now.node].append((said[now.node, now.owner], is_apart))
     told = {node: [r for r in known if _holds(r, each)] for node, each in of_node.items()}
     return {node: reasons[0] for node, reasons in told.items() if reasons}
@@ -102,9 +102,3 @@ def _said(outcome: PairOutcome, reasons: dict[int, _Told]) -> PairOutcome:
         for f in outcome.findings
     )
     return replace(outcome, findings=tuple(findings))
-
-
-def _length(projections: Floats) -> float:
-    """The length that projections tell; NaN, which equals nothing, without any."""
-    known = projections[np.isfinite(projections)]
-    return float(np.sqrt(np.mean(known**2))) if len(known) else nan

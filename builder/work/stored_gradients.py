@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
-from builder.compare.statistics import Floats
-from builder.evidence.distances import epsilons
+from builder.evidence.linear_projections import projections, rounding_of_sums
 from builder.match.tree import TreeNode
 
-# Roundings of a format by which a sum of two gradients may be off: of each term, of the sum, and
-# of what they are computed from.
-_ROUNDINGS = 4.0
-# Sketches are stored in float32, three of which are added.
-_RESOLUTION = 3 * 2.0**-21
 _SIDES: tuple[Literal[0, 1], ...] = (0, 1)
 
 
@@ -50,8 +43,8 @@ def stored_gradients(
     bounds = np.searchsorted(comparison.pairs.node, orders).tolist()
     rows = [(node, row) for node, (start, stop) in zip(held, bounds) for row in range(start, stop)]
     numbers = np.array([row for _, row in rows], dtype=np.int64)
-    ours, theirs = (_projections(comparison, side, numbers) for side in _SIDES)
-    rounding = _rounding(comparison, numbers)
+    ours, theirs = (projections(comparison, side, numbers) for side in _SIDES)
+    rounding = rounding_of_sums(comparison, numbers)
     return tuple(
         StoredGradients(
             id_of(node),
@@ -62,19 +55,3 @@ def stored_gradients(
         )
         for at, (node, row) in enumerate(rows)
     )
-
-
-def _projections(comparison: Comparison, side: Literal[0, 1], rows: NDArray[np.int64]) -> Floats:
-    pairs, own = comparison.pairs, comparison.statistics[side]
-    values = (pairs.problem, pairs.benchmark)[side][rows]
-    sketches = comparison.columns[side].take_sketches(values)
-    with np.errstate(invalid="ignore"):
-        means = own.table[2][rows] * np.sqrt(own.size[rows])
-    return np.column_stack((sketches, means))
-
-
-def _rounding(comparison: Comparison, rows: NDArray[np.int64]) -> Floats:
-    ours, theirs = (side.table[3][rows] for side in comparison.statistics)
-    epsilon = np.nan_to_num(epsilons(comparison, 0)[rows])
-    with np.errstate(invalid="ignore"):
-        return np.asarray((_ROUNDINGS / 2 * epsilon + _RESOLUTION) * (ours + theirs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypedDict
+from typing import Literal, Protocol, TypedDict
 
 import numpy as np
 
@@ -368,6 +368,15 @@ def _sighted(sighting: Sighting, side: Numbered) -> StoredSighting:
     return StoredSighting(side.graph, side.id_of(node), node.name, key, sighting.kinds)
 
 
+def _compared_at(
+    node: TreeNode, comparison: Comparison | None
+) -> Literal["edges", "paired_calls"] | None:
+    """Where two programs of one model were compared for a finding; None of one program."""
+    if comparison is None or not comparison.matching.across_implementations:
+        return None
+    return "paired_calls" if node.kind == "api" else "edges"
+
+
 def _stored(
     finding: Finding, result: PairResult, sides: tuple[Numbered, Numbered], lines: LoneLines
 ) -> StoredFinding:
@@ -400,7 +409,7 @@ def _stored(
             finding.reasons,
             by_scores=result.walked.by_scores,
             is_guess=is_guess,
-            across=comparison is not None and comparison.matching.across_implementations,
+            across=_compared_at(finding.node, comparison),
             by_elements=comparison is not None and bool(comparison.elements.tensors),
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from string import Formatter
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 
@@ -62,6 +62,15 @@ def test_a_finding_rests_on_what_its_reasons_tell(
 def test_a_node_that_was_matched_by_likeness_is_a_guess() -> None:
     said = [INTRODUCED, explained("elements")]
     assert basis_of(said, by_scores=False, is_guess=True) == "guessed"
+
+
+@pytest.mark.parametrize("across", ["edges", "paired_calls"])
+def test_two_programs_are_compared_at_edges_or_at_calls(
+    across: Literal["edges", "paired_calls"],
+) -> None:
+    said = [INTRODUCED, explained("elements")]
+    assert basis_of(said, by_scores=False, across=across) == across
+    assert certainty_of(said, across, behind=False).word == "likely"
 
 
 @pytest.mark.parametrize(

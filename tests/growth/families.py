@@ -296,6 +296,20 @@ def gradients(count: int, faulty: bool) -> Calls:
     return Calls(entries, {name: None for name in entries if "grad" not in name})
 
 
+def tied(count: int, faulty: bool) -> Calls:
+    """Pairs of modules that read one weight each: here one gradient for both, there its parts."""
+    entries: Json = {}
+    for at in range(count):
+        weight = tensor(5.0 + at // 2)
+        name = f"Module.layers.{at}.Linear"
+        entries[f"{name}.forward.0"] = forward([tensor()], [tensor()], parameters={"w": weight})
+    for at in range(count):
+        own = (0.25 if at % 2 else 0.75) if faulty else 1.0
+        gradient = tensor(own * (100.0 + at // 2))
+        entries[f"Module.layers.{at}.Linear.parameters_grad.0"] = {"w": [gradient]}
+    return Calls(entries, {name: None for name in entries if "grad" not in name})
+
+
 def one_more(count: int, faulty: bool) -> Calls:
     """Calls of one name, one more of them on one side."""
     entries = {
@@ -411,6 +425,7 @@ FAMILIES: tuple[Family, ...] = (
     shuffled,
     arguments,
     gradients,
+    tied,
     one_more,
     one_name,
     findings,

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from builder.dump.stack_frames import model_frame
 from builder.match.implementations.met_values import MetValues
@@ -54,21 +56,27 @@ class Correspondence:
 
     matching: Matching
     weights: Sequence[WeightPair]
-    recorded: int  # weights of the run that has fewer of them
+    recorded: int  # weights of the run that has fewer of them, each once
 
     def said(self) -> TwoImplementations:
         """What was found, in numbers."""
         by_value = [pair for pair in self.weights if pair.relation != "differs"]
-        found = min(_count(by_value, 0), _count(by_value, 1))
-        fused = sum(pair.relation in ("joined", "split") for pair in by_value)
-        kind = "module" if has_modules(self.matching.problem) else "api"
+        found = min(_weights(by_value, 0), _weights(by_value, 1))
+        fused = sum(
+            pair.relation in ("joined", "split")
+            for pair in by_value
+            if not any(each.repeated for each in (*pair.problem, *pair.benchmark))
+        )
+        has_any = has_modules(self.matching.problem)
+        kind = "module" if has_any else "api"
         modules = {
             node.entry.path if kind == "module" else node.name
             for node in self.matching.problem.in_order
             if node.kind == kind and node.direction == "forward" and node.entry is not None
             if node in self.matching.partner
         }
-        return TwoImplementations(found, self.recorded, fused, len(modules))
+        of: Literal["calls"] | UnsetType = UNSET if has_any else "calls"
+        return TwoImplementations(found, self.recorded, fused, len(modules), of)
 
 
 PutOut = Callable[[TreeNode, Tree], int]
@@ -87,6 +95,15 @@ class Found:
     calls: tuple[Calls, Calls]
     recorded: int
 
+    @property
+    def told(self) -> list[WeightPair]:
+        """The pairs that are of weights, and those that a person made."""
+        return [
+            pair
+            for pair in self.weights
+            if pair.by_hand or any(not each.repeated for each in (*pair.problem, *pair.benchmark))
+        ]
+
 
 _NOTHING_TOLD = MatchRules()
 
@@ -104,7 +121,7 @@ def match_implementations(
     if found is None:
         return None
     nodes = [*_in_turn(*found.calls, found.paths), *_outside_in_turn(trees)]
-    return Correspondence(_matched(trees, nodes, found.weights), found.weights, found.recorded)
+    return Correspondence(_matched(trees, nodes, found.weights), found.told, found.recorded)
 
 
 def corresponding(
@@ -118,7 +135,7 @@ def corresponding(
     trees = (problem, benchmark)
     ours, theirs = (Side(parameters_of(tree), tree.dump.values.records) for tree in trees)
     pairs = pair_weights(ours, theirs, rules.weights)
-    fewer = min(len(ours.parameters), len(theirs.parameters))
+    fewer = min(sum(not p.repeated for p in side.parameters) for side in (ours, theirs))
     if not (_tell_apart(ours) and _tell_apart(theirs)):
         return None
     is_told = any(pair.by_hand for pair in pairs)
@@ -261,6 +278,12 @@ def _share_of_weights_elsewhere(matching: Matching) -> float:
 
 def _count(pairs: Sequence[WeightPair], side: int) -> int:
     return sum(len((pair.problem, pair.benchmark)[side]) for pair in pairs)
+
+
+def _weights(pairs: Sequence[WeightPair], side: int) -> int:
+    """How many weights of a side are in some pairs, each counted once."""
+    found = (each for pair in pairs for each in (pair.problem, pair.benchmark)[side])
+    return sum(not each.repeated for each in found)
 
 
 def whole_weights(pairs: Sequence[WeightPair]) -> dict[int, int]:

@@ -82,13 +82,18 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter by the path of its module and its name there; `index` is that of its value."""
+    """A parameter by the path of its module and its name there; `index` is that of its value.
+
+    It is `repeated` where a call reads again what another one has read, or what a backward pass or
+    an optimizer works on: such values tell calls from each other, and are no weights of their own.
+    """
 
     module: str
     name: str
     index: int
     shape: tuple[int, ...]
     numbers: Numbers
+    repeated: bool = False
 
     @property
     def is_constant(self) -> bool:
@@ -161,7 +166,7 @@ def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
 
     A run without gradients asks for none; there it is what stands behind a call's first argument.
     """
-    values = tree.dump.values
+    values, seen = tree.dump.values, set[Numbers]()
     for node in sorted(tree.in_order, key=lambda each: each.began):
         if node.kind != "api" or node.direction != "forward":
             continue
@@ -171,7 +176,10 @@ def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
             if not key.startswith("input") or is_made or not (record.requires_grad or place):
                 continue
             if (numbers := numbers_of(record)) is not None and numbers.size > 1:
-                yield Parameter(call_path(node), key, index, record.shape or (), numbers)
+                repeated = node.phase != "forward" or numbers in seen
+                yield Parameter(call_path(node), key, index, record.shape or (), numbers, repeated)
+                if numbers.largest != numbers.smallest:  # ones and zeros are many weights
+                    seen.add(numbers)
 
 
 def call_path(node: TreeNode) -> str:

@@ -92,7 +92,7 @@ def match_tokens(
     ours, theirs = reversed(runs) if is_swapped else runs
     matching = _Matcher(found, (problem[0], benchmark[0]), (ours, theirs), tokens).matching()
     said = TokensAligned(len(tokens.request), len(np.unique(tokens.request)), len(cut), tokens.left)
-    return AlignedRuns(Correspondence(matching, found.weights, found.recorded), said)
+    return AlignedRuns(Correspondence(matching, found.told, found.recorded), said)
 
 
 def _are_laid_out_otherwise(ours: Sequence[Pass], theirs: Sequence[Pass]) -> bool:

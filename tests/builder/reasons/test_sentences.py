@@ -68,7 +68,7 @@ def test_every_sentence_is_of_a_reason() -> None:
     codes = {code_of(reason) for reason in REASONS}
     extra = [code for code in ALL_SENTENCES if code not in codes]
     assert {code.rpartition("_")[0] for code in extra} <= codes
-    assert {code.rpartition("_")[2] for code in extra} <= {*kinds, "factor"}
+    assert {code.rpartition("_")[2] for code in extra} <= {*kinds, "factor", "calls"}
 
 
 @pytest.mark.parametrize("name", PHRASES)
@@ -116,6 +116,13 @@ def test_weights_that_are_neither_fused_nor_in_parts_are_not_counted() -> None:
     some = TwoImplementations(98, 98, 3, 76)
     assert "by their values (3 of them fused or in parts), 76" in sentence(some)
     assert "98/98 个权重（其中 3 个为融合或拆分），76 个模块" in sentence(some, "zh")
+
+
+def test_programs_without_recorded_modules_are_told_of_by_their_calls() -> None:
+    told = TwoImplementations(44, 44, 0, 72, "calls")
+    assert ", 72 calls correspond and are compared, with what they read from" in sentence(told)
+    assert "72 个调用相互对应并作比较，包括它们从其余调用" in sentence(told, "zh")
+    assert "module" not in sentence(told)
 
 
 def test_an_estimate_is_about_and_a_measured_number_is_not() -> None:

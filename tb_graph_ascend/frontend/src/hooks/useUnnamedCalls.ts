@@ -18,7 +18,7 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
   const forward = useQuery({ ...aloneQuery(db ?? "", step ?? 0, rank ?? 0, "forward"), enabled });
   const backward = useQuery({ ...aloneQuery(db ?? "", step ?? 0, rank ?? 0, "backward"), enabled });
   // Between two programs calls have no partners by design; where all that begins heals, no call can be a fault.
-  const acrossPrograms = causes.some(({ finding }) => finding.certainty?.basis === "edges");
+  const acrossPrograms = causes.some(({ finding }) => ["edges", "paired_calls"].includes(finding.certainty?.basis ?? ""));
   const allHeal = causes.length > 0 && causes.every((cause) => healing(cause));
   const known = !acrossPrograms && !allHeal && forward.data && backward.data;
   const alone = known ? [...forward.data.rows, ...backward.data.rows] : [];

@@ -9,6 +9,7 @@ export const claimEn = {
   missing: "not compared: {{gaps}}",
   compared: "compared: {{measures}}",
   beyond: "{{count}} values exceed their tolerance",
+  beyond_some: "{{all}} values exceed their tolerance, of which rounding or their inputs explain {{explained}} and leave {{count}} unexplained",
   explained: "{{count}} values exceed their tolerance because of rounding or of their inputs",
   largest: "the largest relative error is {{percent}} %, in {{value}} of {{name}} (step {{step}}, rank {{rank}})",
   say: {
@@ -88,7 +89,7 @@ export const claimEn = {
     unchecked_step: "{{count}} steps whose ranks could not be compared with each other",
     only_rank: "{{count}} ranks of one run alone",
     left_out: "{{count}} tensors that were taken for no weights",
-    unmatched: "{{count}} nodes have no partner",
+    unmatched: "{{count}} nodes have no partner (only what calls of both runs read from them is compared)",
     one_sided_nodes: "{{count}} nodes of which one run alone recorded values",
     one_sided: "{{count}} values of one run alone",
     lone_ranks: "{{count}} values that only some of the ranks have",

@@ -24,11 +24,13 @@ export function claimHeadline(t: TFunction, claim: Claim, subject: "runs" | "tre
 export function claimEvidence(t: TFunction, { code, evidence }: Claim, withLargest = true): string[] {
   const lines: string[] = [];
   if (code === "differs") lines.push(listed(t, evidence.differences.map((each) => phrase(t, each))));
-  if (code === "close") lines.push(t("claim.beyond", { count: evidence.beyond }), ...evidence.differences.map((each) => phrase(t, each)));
+  const areTold = code === "close" && evidence.beyond > 0;
+  if (areTold) lines.push(beyond(t, evidence));
+  if (code === "close") lines.push(...evidence.differences.map((each) => phrase(t, each)));
   if (HEADS.has(code) && code !== "equal" && evidence.largest) {
     const { error, ...where } = evidence.largest;
     if (withLargest) lines.push(t("claim.largest", { percent: shortNumber(100 * error, DIGITS), ...where }));
-    if (evidence.explained > 0) lines.push(t("claim.explained", { count: evidence.explained }));
+    if (evidence.explained > 0 && !areTold) lines.push(t("claim.explained", { count: evidence.explained }));
   }
   return HEADS.has(code) ? [...lines, ...measures(t, code, evidence.compared)] : lines;
 }
@@ -36,6 +38,11 @@ export function claimEvidence(t: TFunction, { code, evidence }: Claim, withLarge
 /** What was not compared and why, but for what the page tells in lines of its own. */
 export function claimGaps(t: TFunction, { evidence }: Claim): string[] {
   return evidence.gaps.filter(({ code }) => !LINES.has(code)).map((gap) => t("claim.missing", { gaps: phrase(t, gap) }));
+}
+
+/** How many values exceed their tolerance: all of them, of which some may be explained. */
+function beyond(t: TFunction, { beyond: count, explained }: Claim["evidence"]): string {
+  return t(explained > 0 ? "claim.beyond_some" : "claim.beyond", { count, explained, all: count + explained });
 }
 
 function measures(t: TFunction, code: Claim["code"], compared: Counted[]): string[] {

@@ -9,6 +9,7 @@ export const claimZh = {
   missing: "未比对：{{gaps}}",
   compared: "已比对：{{measures}}",
   beyond: "{{count}} 个值超过容差",
+  beyond_some: "共 {{all}} 个值超过容差，其中 {{explained}} 个可由舍入或其输入解释，{{count}} 个不能",
   explained: "{{count}} 个值因舍入或其输入而超过容差",
   largest: "最大相对误差为 {{percent}}%，在 {{name}} 的 {{value}}（第 {{step}} 步，卡 {{rank}}）",
   say: {
@@ -88,7 +89,7 @@ export const claimZh = {
     unchecked_step: "{{count}} 步的各卡无法相互核对",
     only_rank: "{{count}} 张仅在一侧的卡",
     left_out: "{{count}} 个被认为不是权重的张量",
-    unmatched: "{{count}} 个没有对应的节点",
+    unmatched: "{{count}} 个没有对应的节点（仅比对两次运行的调用从中读取的值）",
     one_sided_nodes: "{{count}} 个仅一侧记录了值的节点",
     one_sided: "{{count}} 个仅在一侧的值",
     lone_ranks: "{{count}} 个仅部分卡持有的值",

@@ -11,6 +11,7 @@ export const sureEn = {
     called: "both recordings say what is called and with what, and the values after it differ",
     estimated: "compared by projections of all elements, which differ by more than rounding (errors given are right within a factor of 2)",
     edges: "two programs were compared at the edges of their modules, not inside",
+    paired_calls: "two programs were compared at the calls that correspond, not in between",
     scores: "based on statistics only; elements were not compared",
     guessed: "what makes this value left none to compare, in one run or in both",
     healed: "what the run puts out in the end was compared, and agrees",

@@ -19,16 +19,21 @@ describe("what an all-clear rests on", () => {
   it("never says of one value that it is and is not rounding", () => {
     expect(claimHeadline(t, CLOSE)).toBe("The runs differ slightly, and no node is above the threshold");
     expect(claimEvidence(t, CLOSE)).toEqual([
-      "8 values exceed their tolerance",
+      "11 values exceed their tolerance, of which rounding or their inputs explain 3 and leave 8 unexplained",
       "the largest relative error is 6.4e-5 %, in output.0 of Module.norm.LayerNorm.forward.0 (step 0, rank 0)",
-      "3 values exceed their tolerance because of rounding or of their inputs",
     ]);
   });
 
   it("leaves the largest error out where it has a line of its own", () => {
     expect(claimEvidence(t, CLOSE, false)).toEqual([
-      "8 values exceed their tolerance",
-      "3 values exceed their tolerance because of rounding or of their inputs",
+      "11 values exceed their tolerance, of which rounding or their inputs explain 3 and leave 8 unexplained",
     ]);
+  });
+
+  it("counts only what there is", () => {
+    const told = (beyond: number, explained: number, code: Claim["code"]) => claimEvidence(t, { ...CLOSE, code, evidence: { ...CLOSE.evidence, beyond, explained } }, false);
+    expect(told(8, 0, "close")).toEqual(["8 values exceed their tolerance"]);
+    expect(told(0, 3, "rounding")).toEqual(["3 values exceed their tolerance because of rounding or of their inputs"]);
+    expect(told(0, 0, "close")).toEqual([]);
   });
 });

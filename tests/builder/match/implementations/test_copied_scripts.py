@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 import builder
-from builder.reasons import OneProgram
+from builder.reasons import OneProgram, sentence
 from builder.results.database import ResultDatabase
 
 SCRIPT = """
@@ -64,3 +64,23 @@ def test_weights_that_were_updated_otherwise_make_no_second_program(tmp_path: Pa
     theirs = recorded(tmp_path, "benchmark", 1, steps=3)
     result = builder.build(ours, theirs, tmp_path / "o")
     assert [outcome.unlike_programs for outcome in result.outcomes] == [None] * 3
+
+
+def test_weights_of_calls_are_counted_once_and_without_what_the_optimizer_reads(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = recorded(tmp_path, "problem", 0), recorded(tmp_path, "benchmark", 1)
+    options = builder.BuildOptions(same="model", workers=1)
+    result = builder.build(ours, theirs, tmp_path / "o", options)
+    told = result.outcomes[0].unlike_programs
+    assert told is not None
+    assert (told.found, told.weights) == (16, 16)  # two layers and six norms, each with a bias
+    assert " calls correspond and are compared, with what they read" in sentence(told)
+
+
+def test_a_finding_of_a_call_of_two_programs_speaks_of_no_module(tmp_path: Path) -> None:
+    ours, theirs = recorded(tmp_path, "problem", 0), recorded(tmp_path, "benchmark", 1)
+    options = builder.BuildOptions(same="model", workers=1)
+    first = builder.build(ours, theirs, tmp_path / "o", options).findings[0]
+    assert first.is_api
+    assert first.basis == "paired_calls"
