@@ -45,6 +45,8 @@ _FOUND = 0.5
 # Of the calls of two copies of one script so many are the same, behind most faults of it, and of
 # their weights so many stand in the same calls.
 _SAME_CALLS = 0.9
+# A copy that makes more calls, as in each turn of a loop, makes no more than twice as many.
+_MOST_CALLS = 2
 # Distinct values that calls put out. What reads a weight that is found is one; two more are none
 # that another model comes by.
 _ENOUGH_MET = 3
@@ -216,9 +218,9 @@ def are_unlike_calls(matching: Matching) -> bool:
 
 
 def _make_the_same_calls(matching: Matching) -> bool:
-    """Whether of either run's calls nearly all have a partner that puts out as much.
+    """Whether of the calls of the run with fewer nearly all have a partner that puts out as much.
 
-    A fault may add, leave out or resize a few.
+    A fault may leave out or resize a few, or make some once in each turn of a loop.
     """
     trees = (matching.problem, matching.benchmark)
     made = [
@@ -229,7 +231,8 @@ def _make_the_same_calls(matching: Matching) -> bool:
         for node in made[0]
         if (partner := matching.partner.get(node)) is not None
     )
-    return alike >= _SAME_CALLS * max(map(len, made))
+    fewer, more = sorted(map(len, made))
+    return alike >= _SAME_CALLS * fewer and more <= _MOST_CALLS * fewer
 
 
 def _are_of_other_code(matching: Matching) -> bool:
