@@ -4,7 +4,7 @@ import type { DiffRow, RowWindow } from "../src/api/types";
 
 export function row(change: Partial<DiffRow> = {}): DiffRow {
   const key = change.key ?? 1;
-  const side = { id: key, name: `Torch.op.${key}.forward`, title: "op", detail: "Torch", call: key, overflow: null, overflow_below: null, until: "", output: null };
+  const side = { id: key, name: `Torch.op.${key}.forward`, title: "op", detail: "Torch", call: key, overflow: null, overflow_below: null, until: "", output: null, calls: 0 };
   return {
     key,
     at: key,

@@ -42,7 +42,8 @@ class RowSide(msgspec.Struct, frozen=True, gc=False):
     """What one side of a row says: its title below its parent, class or family, number of call.
 
     Of a row that stands for repeats `until` is the title of the last. `overflow_below` is the worst
-    level of what is below it. `output` is the first that a call of a
+    level of what is below it. `calls` are those of this side in a run of calls; the `children` of
+    its row are of both. `output` is the first that a call of a
     single graph puts out; rows of a comparison show scores in its place.
     """
 
@@ -55,6 +56,7 @@ class RowSide(msgspec.Struct, frozen=True, gc=False):
     overflow_below: Overflow | None
     until: str = ""
     output: FirstOutput | None = None
+    calls: Count = 0
 
 
 class DiffRow(msgspec.Struct, frozen=True, gc=False):
@@ -280,7 +282,9 @@ def _side(side: SideNodes, at: int, rows: MergedRows, row: int, until: int) -> R
     below = rows.overflow_below(side is rows.problem)[row]
     own, worst = _word(LEVELS, side.overflow[at]), _word(LEVELS, below)
     end = _title(side, _own(side, rows, until), rows, until)[0] if until != row else ""
-    return RowSide(int(side.id[at]), side.names[at], title, detail, call, own, worst, end)
+    calls = int((side.parent == at).sum()) if side.kind[at] == _COLLECTION else 0
+    id_ = int(side.id[at])
+    return RowSide(id_, side.names[at], title, detail, call, own, worst, end, calls=calls)
 
 
 def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, str, int | None]:

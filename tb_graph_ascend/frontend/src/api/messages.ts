@@ -1891,7 +1891,8 @@ export interface components {
          * @description What one side of a row says: its title below its parent, class or family, number of call.
          *
          *         Of a row that stands for repeats `until` is the title of the last. `overflow_below` is the worst
-         *         level of what is below it. `output` is the first that a call of a
+         *         level of what is below it. `calls` are those of this side in a run of calls; the `children` of
+         *         its row are of both. `output` is the first that a call of a
          *         single graph puts out; rows of a comparison show scores in its place.
          */
         RowSide: {
@@ -1906,6 +1907,8 @@ export interface components {
             until: string;
             /** @default null */
             output: components["schemas"]["FirstOutput"] | null;
+            /** @default 0 */
+            calls: number;
         };
         /**
          * FirstOutput

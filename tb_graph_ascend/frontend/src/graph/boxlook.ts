@@ -57,8 +57,9 @@ export function boxText(box: GraphBox, words: BoxWords): BoxText {
   const side = row.problem ?? row.benchmark;
   const line = lineOf(box, words);
   if (row.kind === "collection") {
-    const title = side?.title === "" || !side ? words.calls(row.children) : side.title;
-    return { title, type: "", line: [words.calls(row.children), line].filter(Boolean).join(" · "), weights: "" };
+    const calls = words.calls(side?.calls ?? row.children);
+    const title = side?.title === "" || !side ? calls : side.title;
+    return { title, type: "", line: [calls, line].filter(Boolean).join(" · "), weights: "" };
   }
   const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
   const count = row.fold > 0 ? ` × ${row.fold}` : "";

@@ -72,7 +72,7 @@ function paintTitle(
   x += row.fold > 0 ? 18 : 14;
   const bold = row.kind !== "api" || row.fold !== 0 || isNamed(row);
   const font = `${bold ? 600 : 400} ${textSize(rowHeight, 0.62, 12.5)}px ${palette.font}`;
-  const title = row.kind === "collection" ? texts.calls(row.children) : titleOf(row, side);
+  const title = row.kind === "collection" ? texts.calls(side.calls) : titleOf(row, side);
   const mark = markOf(row, side);
   const kept = mark === "" ? 0 : measureAside(context, palette.font, mark) + 6;
   context.font = font;

@@ -27,7 +27,10 @@ describe("the text of a box", () => {
   });
 
   it("counts the calls that stand in no module", () => {
-    expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).line).toContain("7 calls");
+    const [side] = [row().problem].flatMap((one) => one ?? []);
+    const run = { key: 1, kind: "collection", children: 9 } as const;
+    expect(boxText(box({ ...run, problem: side ? { ...side, calls: 7 } : null }), words).line).toContain("7 calls");
+    expect(boxText(box({ ...run, problem: null, benchmark: null }), words).line).toContain("9 calls");
   });
 
   it("says of a call that left no values that it did, and what its reader has seen of it", () => {

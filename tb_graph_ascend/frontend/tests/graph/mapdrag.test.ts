@@ -20,7 +20,7 @@ describe("a held row", () => {
 
   it("is a fold as a whole, which goes on a fold alone", () => {
     const fold = { kind: "module", fold: 3 } as const;
-    const held = heldOf(ours({ ...fold, problem: { id: 1, name: "", title: "h.0", detail: "", call: null, overflow: null, overflow_below: null, until: "h.2", output: null } }));
+    const held = heldOf(ours({ ...fold, problem: { id: 1, name: "", title: "h.0", detail: "", call: null, overflow: null, overflow_below: null, until: "h.2", output: null, calls: 0 } }));
     expect(held).toMatchObject({ fold: 3, label: "h.0–2 × 3" });
     if (!held) throw new Error("nothing is held");
     expect(dropOn(held, theirs({ kind: "module", fold: 2 }))).toMatchObject({ fits: true });
@@ -28,7 +28,7 @@ describe("a held row", () => {
   });
 
   it("is called without a number where its call has none", () => {
-    const side = { id: 7, name: "Module.a.ffn.MLP.forward.0", title: "ffn", detail: "MLP", call: null, overflow: null, overflow_below: null, until: "", output: null };
+    const side = { id: 7, name: "Module.a.ffn.MLP.forward.0", title: "ffn", detail: "MLP", call: null, overflow: null, overflow_below: null, until: "", output: null, calls: 0 };
     expect(heldOf(ours({ problem: side }))?.label).toBe("ffn");
   });
 });

@@ -17,7 +17,7 @@ describe("titles of folds", () => {
   });
 
   it("are those of rows that stand for repeats", () => {
-    const side = { id: 1, name: "Module.layers.0.Block.forward.0", title: "layers.0", detail: "Block", call: null, overflow: null, overflow_below: null, until: "", output: null };
+    const side = { id: 1, name: "Module.layers.0.Block.forward.0", title: "layers.0", detail: "Block", call: null, overflow: null, overflow_below: null, until: "", output: null, calls: 0 };
     expect(titleOf(row({ fold: 3 }), { ...side, until: "layers.2" })).toBe("layers.0–2");
     expect(titleOf(row({ fold: 3 }), { ...side, until: "layers.0" })).toBe("layers.0");
     expect(titleOf(row(), side)).toBe("layers.0");
@@ -27,20 +27,20 @@ describe("titles of folds", () => {
 describe("what stands after a title", () => {
   const { t } = createI18n();
   it("says of what a level is, and keeps it where the class has no room", () => {
-    const side = { id: 1, name: "Module.norm.LayerNorm.forward.0", title: "norm", detail: "LayerNorm", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
+    const side = { id: 1, name: "Module.norm.LayerNorm.forward.0", title: "norm", detail: "LayerNorm", call: 0, overflow: "high", overflow_below: null, until: "", output: null, calls: 0 } as const;
     const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t, true), "overflow");
     expect(said).toEqual(["#0  ↩  LayerNorm  overflow: high", "#0  ↩  overflow: high", "#0  ↩  high"]);
     expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t, true), "overflow")[0]).toBe("#0");
   });
   it("is no more than number and mark where room is short, and is none of a fold", () => {
-    const side = { id: 1, name: "Functional.cross_entropy.0.backward", title: "cross_entropy", detail: "", call: 0, overflow: null, overflow_below: null, until: "", output: null } as const;
+    const side = { id: 1, name: "Functional.cross_entropy.0.backward", title: "cross_entropy", detail: "", call: 0, overflow: null, overflow_below: null, until: "", output: null, calls: 0 } as const;
     expect(markOf(row({ direction: "backward" }), side)).toBe("#0  ↩");
     expect(markOf(row(), side)).toBe("#0");
     expect(markOf(row({ fold: 3 }), side)).toBe("");
     expect(markOf(row(), { ...side, call: null })).toBe("");
   });
   it("is no level where rows are not coloured by it, but where NaN begins", () => {
-    const side = { id: 1, name: "Tensor.sqrt.0.forward", title: "sqrt", detail: "", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
+    const side = { id: 1, name: "Tensor.sqrt.0.forward", title: "sqrt", detail: "", call: 0, overflow: "high", overflow_below: null, until: "", output: null, calls: 0 } as const;
     expect(asidesOf(row(), side, textsOf(t, true), "score")).toEqual(["#0", "#0", "#0"]);
     expect(asidesOf(row(), { ...side, overflow: "critical" }, textsOf(t, true), "score")[0]).toBe("#0  overflow: critical");
   });

@@ -83,7 +83,7 @@ function Cell({ name, column, label }: { name: string; column: Column; label: st
 
 function sideText(row: DiffRow, side: RowSide | null, t: TFunction): string {
   if (!side) return t("diff.gap");
-  if (row.kind === "collection") return t("diff.calls", { count: row.children });
+  if (row.kind === "collection") return t("diff.calls", { count: side.calls });
   const parts = [titleOf(row, side), side.call === null || row.fold !== 0 ? "" : `#${side.call}`];
   if (row.fold !== 0) parts.push(`× ${Math.abs(row.fold)}`);
   if (row.direction === "backward") parts.push(t("direction.backward"));
