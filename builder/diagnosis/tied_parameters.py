@@ -22,7 +22,7 @@ from builder.dump.values import Record
 from builder.evidence.distances import ESTIMATED
 from builder.evidence.linear_projections import length, projections, rounding_of_sums
 from builder.match.tree import TreeNode
-from builder.reasons import ArgumentDiffers, Reason, TiedHere, TiedThere, value_of
+from builder.reasons import ArgumentDiffers, Introduced, Reason, TiedHere, TiedThere, value_of
 
 _Side: TypeAlias = Literal[0, 1]
 _SIDES: tuple[_Side, _Side] = (0, 1)
@@ -91,8 +91,12 @@ def _says(finding: Finding, told: Mapping[tuple[str, str], Reason]) -> bool:
     reason = told.get((finding.node.owner, value.partition(".")[2]))
     if reason is None or not _may_tell(finding):
         return False
-    at = 0 if finding.node.holds_gradients else 1
-    finding.reasons.insert(at, reason)
+    if not finding.node.holds_gradients:
+        finding.reasons.insert(1, reason)
+    elif isinstance(finding.reasons[0], Introduced):  # it has no inputs that could agree
+        finding.reasons[0] = reason
+    else:
+        finding.reasons.insert(0, reason)
     return True
 
 
