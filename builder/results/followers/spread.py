@@ -6,6 +6,7 @@ build, which puts it into the file for the command.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -44,16 +45,11 @@ class Spread(msgspec.Struct, frozen=True):
 NOWHERE = Spread(0, 0, 0)
 
 
-def spread_of(here: StepFollowers, nodes: Iterable[int], *, alone: bool = False) -> Spread:
-    """How far a cause reaches in a step and rank, by its nodes there.
-
-    Where it is `alone` in its file and began before, what comes of weights of the step before comes
-    of it as well.
-    """
+def spread_of(here: StepFollowers, nodes: Iterable[int]) -> Spread:
+    """How far a cause reaches in a step and rank, by its nodes there."""
     rows = _cause_rows(here, nodes)
     certain, perhaps = (int(counts[rows].sum()) for counts in here.counts)
-    earlier = len(here.divergent_of(EARLIER)) if alone else 0
-    return Spread(certain + earlier, perhaps, here.divergent_count)
+    return Spread(certain, perhaps, here.divergent_count)
 
 
 def worst_scores(
@@ -81,11 +77,14 @@ def worst_scores(
 def spreads(results: Results) -> dict[int, Spread]:
     """How far each finding of a file reaches, by its number: the sum over all of its places.
 
-    Empty where the runs share too few calls for any to be named.
+    What comes of weights is surely of a cause that all else is: a way to it leads through a step
+    before, where a guess may lie on it. Empty where the runs share too few calls for any to be
+    named.
     """
     if not names_beginnings(results):
         return {}
     found: dict[int, Spread] = {}
+    through: Counter[int] = Counter()
     findings = results.findings().findings
     alone = len(findings) == 1
     for (step, rank), placed in by_place(findings).items():
@@ -93,9 +92,14 @@ def spreads(results: Results) -> dict[int, Spread]:
         for one in placed:
             of = one.finding.id
             # Weights that differ before it begins are none of its doing.
-            left = alone and one.finding.step < step
-            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes, alone=left)
-    return found
+            if alone and one.finding.step < step:
+                through[of] += len(here.divergent_of(EARLIER))
+            found[of] = found.get(of, NOWHERE) + spread_of(here, one.nodes)
+    return {of: own + _through_weights(own, through[of]) for of, own in found.items()}
+
+
+def _through_weights(own: Spread, count: int) -> Spread:
+    return Spread(0, count, 0) if own.perhaps else Spread(count, 0, 0)
 
 
 class CauseShare(msgspec.Struct, frozen=True):

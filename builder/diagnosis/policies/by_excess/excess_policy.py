@@ -159,6 +159,7 @@ class ByExcess:
         if cause is None or node.phase == "forward":
             wrong = self._parameters.wrong_of(node)
             if wrong:
+                self._note_read(node)  # beside other weights it may be fed otherwise as well
                 return Verdict(node, self._parameters.cause(node, wrong))
         self._note_changes(node)
         if _holds_calls(node):
@@ -283,10 +284,7 @@ class ByExcess:
     # --- what is read -----------------------------------------------------------------------------
 
     def _of_inputs(self, node: TreeNode, cause: Finding | None) -> Verdict | None:
-        parameters = set(self._known.parameters(node))
-        rows = [r for r in self._known.inputs(node) if r not in parameters]
-        read = [self._edges.of_input(node, r) for r in rows]
-        self.sightings.note(node, [*read, *self._edges.of_other_forms(rows)])
+        read = self._note_read(node)
         if node.phase == "after":
             otherwise = self._begun_otherwise(node, read) or self._given_others(node)
             if otherwise is not None:
@@ -314,6 +312,14 @@ class ByExcess:
             # All that such a gradient depends on agrees: no cause before it can explain it.
             answer = replace(answer, stands_alone=worst.told and worst.came == 0)
         return Verdict(node, answer, excess=worst)
+
+    def _note_read(self, node: TreeNode) -> list[Excess]:
+        """The excesses of what a node reads, its parameters apart, which are places of a cause."""
+        parameters = set(self._known.parameters(node))
+        rows = [r for r in self._known.inputs(node) if r not in parameters]
+        read = [self._edges.of_input(node, r) for r in rows]
+        self.sightings.note(node, [*read, *self._edges.of_other_forms(rows)])
+        return read
 
     def _case(self, node: TreeNode, excess: Excess) -> Case:
         return Case(

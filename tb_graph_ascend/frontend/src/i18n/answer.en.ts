@@ -71,7 +71,7 @@ export const answerEn = {
       "Divergent are matched nodes whose score exceeds {{threshold}}, counted in the step and rank on screen. A node traces back to a cause if the diagnosis attributes it to that cause, or if recorded values lead from one to the other: from an input to the call that made it, from a module to what is in it, from a gradient to its forward call.",
     divergentHere: "Divergent here, beside the causes",
     untraced: "Nothing that was recorded leads from a cause to these. That they run after one is no proof that they come from it.",
-    earlier: "What differs in step {{step}} goes on in the weights that its optimizer wrote: these read such weights, or come of what does. “Way to the cause” follows it.",
+    earlier: "What differs in step {{step}} goes on in what that step wrote, as weights: these read it, or come of what does. “Way to the cause” follows it.",
     noCauseHere: "No cause was found in this step and rank; what differs here may have come from another one.",
     sameCauseAlone: "Nothing before {{call}} differs here, which adds a difference of its own again: the same cause as in step {{step}}.",
     sameCause: "What comes in differs since the step before, and {{call}} adds a difference of its own again, more than all before it: the same cause as in step {{step}}.",

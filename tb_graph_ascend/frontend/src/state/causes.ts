@@ -162,8 +162,12 @@ export function ledBackTo(
   const perhaps = own.reduce((sum, share) => sum + share.perhaps, 0);
   const before = shares.earlier_step;
   const weights = alone && typeof before === "number" && finding.step <= before ? shares.earlier : 0;
+  // A way through weights leads on in the step before, where a guess may lie on it.
+  const guessed = (finding.perhaps ?? 0) > 0;
   const through = weights > 0 ? t("answer.ledBackWeights", { count: weights, step: shares.earlier_step }) : "";
-  const text = ledBackText(t, count + weights, shares.divergent) + through + perhapsText(t, perhaps);
+  const text = guessed
+    ? ledBackText(t, count, shares.divergent) + perhapsText(t, perhaps + weights) + through
+    : ledBackText(t, count + weights, shares.divergent) + through + perhapsText(t, perhaps);
   return { nodes: own.map(({ node }) => node), text };
 }
 

@@ -52,6 +52,11 @@ describe("ledBackTo", () => {
     const guessed = { ...shares, causes: [{ node: 70, count: 50, perhaps: 3 }], others: 48, perhaps: 3 };
     expect(ledBackTo(t, cause, guessed)?.text).toBe("50 of 101 divergent nodes in this step trace back to it, 3 more perhaps");
   });
+  it("is no surer of what came through weights than of the step before", () => {
+    const later = { ...shares, others: 8, perhaps: 3, causes: [{ node: 70, count: 50, perhaps: 3 }], earlier: 40, earlier_step: 0 };
+    const guessed = { ...cause, finding: { ...cause.finding, perhaps: 43 } } as Cause;
+    expect(ledBackTo(t, guessed, later, true)?.text).toBe("50 of 101 divergent nodes in this step trace back to it, 43 more perhaps, 40 of them through the weights of step 0");
+  });
   it("adds what came through weights to the one cause of a file, and to none of several", () => {
     const later = { ...shares, others: 11, earlier: 40, earlier_step: 0 };
     expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes in this step trace back to it, 40 of them through the weights of step 0");

@@ -45,7 +45,7 @@ def _of_finding(
 ) -> Iterator[str]:
     """What the command counts of a finding, and the sum of what the page does over its places.
 
-    Of one that is `alone` in its file the page adds what came through weights.
+    Of one that is `alone` in its file the page adds what came through weights of steps behind it.
     """
     shown, own = Spread(0, 0, 0), 0
     places = {(finding.step, finding.rank), *((p.step, p.rank) for p in finding.places)}
@@ -55,7 +55,9 @@ def _of_finding(
         listed = divergent_nodes(here, sorted(nodes)).tolist()
         for one in (share for share in shares.causes if share.node in nodes):
             shown += Spread(one.count, one.perhaps, 0)
-        shown += Spread(shares.earlier if alone else 0, 0, shares.divergent)
+        through = shares.earlier if alone and finding.step < step else 0
+        guessed = bool(finding.perhaps)
+        shown += Spread(0 if guessed else through, through if guessed else 0, shares.divergent)
         own += int(
             here.states.divergent[here.rows.rows_of(np.array(sorted(nodes), dtype=np.int64))].sum()
         )

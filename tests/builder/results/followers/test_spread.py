@@ -237,9 +237,8 @@ def test_what_comes_through_weights_comes_of_the_one_cause_of_a_file(tmp_path: P
     through = shares_of(here).earlier
     assert through > 0
     own = spread_of(here, named.nodes)
-    both = spread_of(here, named.nodes, alone=True)
-    assert both.certain == own.certain + through
-    assert cause.propagated_to >= both.certain and cause.divergent is not None
+    assert cause.divergent is not None
+    assert cause.propagated_to >= own.certain + through
     assert cause.propagated_to == cause.divergent
     opened.close()
     later = next(place for place in cause.places if place.step == 1)
