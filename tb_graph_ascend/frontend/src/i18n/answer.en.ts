@@ -28,6 +28,7 @@ export const answerEn = {
     ledBack: "{{count}} of {{divergent}} divergent nodes in this step trace back to it",
     ledBackAll: "all {{count}} divergent nodes in this step trace back to it",
     ledBackWeights: ", {{count}} of them through the weights of step {{step}}",
+    countedOnce: " (each node counts for one cause)",
     ledBackPerhaps: ", {{count}} more perhaps",
     ledBackEverywhereAll: "all {{count}} divergent nodes in all its steps and ranks trace back to it",
     ledBackEverywhere: "{{count}} of {{divergent}} divergent nodes in all its steps and ranks trace back to it",

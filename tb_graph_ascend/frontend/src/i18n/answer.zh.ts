@@ -30,6 +30,7 @@ export const answerZh: typeof answerEn = {
     ledBack: "本步中 {{divergent}} 个有差异的节点中 {{count}} 个可追溯到它",
     ledBackAll: "本步中全部 {{count}} 个有差异的节点都可追溯到它",
     ledBackWeights: "，其中 {{count}} 个经第 {{step}} 步写入的权重",
+    countedOnce: "（每个节点只计入一个起因）",
     ledBackPerhaps: "，另有 {{count}} 个可能追溯到它",
     ledBackEverywhereAll: "它出现的所有步和卡上，全部 {{count}} 个有差异的节点都可追溯到它",
     ledBackEverywhere: "它出现的所有步和卡上，{{divergent}} 个有差异的节点中 {{count}} 个可追溯到它",

@@ -168,7 +168,9 @@ export function ledBackTo(
   const text = guessed
     ? ledBackText(t, count, shares.divergent) + perhapsText(t, perhaps + weights) + through
     : ledBackText(t, count + weights, shares.divergent) + through + perhapsText(t, perhaps);
-  return { nodes: own.map(({ node }) => node), text };
+  // What two causes lead to counts for the nearer one: a small number is no small reach.
+  const shared = shares.causes.some(({ node, count: other }) => !named.has(node) && other > 0);
+  return { nodes: own.map(({ node }) => node), text: shared ? text + t("answer.countedOnce") : text };
 }
 
 /** The same over all steps and ranks that a cause is on, as the file tells; null where it is on one alone, or that
