@@ -1,4 +1,4 @@
-"""The sentences of parameters, their gradients and updates; a part of the table in `reason_words`."""
+"""The sentences of parameters, gradients and updates; a part of the table in `reason_words`."""
 
 from __future__ import annotations
 
