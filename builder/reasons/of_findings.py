@@ -123,9 +123,12 @@ class ExtraReplaced(FindingFact, frozen=True):
 
 
 def replaced_by(reasons: Sequence[object]) -> str | None:
-    """The first call that the benchmark makes in place of those that are named; None without."""
+    """The last call that the benchmark makes in place of those that are named; None without.
+
+    A finding is named for the last of its own, which hands on what they make.
+    """
     first = reasons[0] if reasons else None
-    return first.instead.split(", ")[0] if isinstance(first, ExtraReplaced) else None
+    return first.instead.split(", ")[-1] if isinstance(first, ExtraReplaced) else None
 
 
 class MissingReplaced(FindingFact, frozen=True):

@@ -10,7 +10,8 @@ import { holdsEverywhere, isFed } from "../i18n/findingreasons";
 import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
-import { modelFrame, tellingFrame } from "./sourcelines";
+import { isEntered, modelFrame, tellingFrame } from "./sourcelines";
+import type { Frame } from "../text/frames";
 
 /** What the server calls the module of what the optimizer does. */
 export const OPTIMIZER = "optimizer";
@@ -250,15 +251,20 @@ interface Alone {
   node: Pick<Node, "name" | "side" | "direction">;
 }
 
-/** Whether a call stands on the line of code that a cause stands on: then it is a part of that fault, not another. */
+/** Whether a call stands on the line of code that a cause stands on, or in the same helper beside it: then it is a part of
+ * that fault, not another. */
 export function sameLine(causes: readonly Cause[], details: Pick<NodeDetails, "stack"> | undefined): boolean {
-  const lineOf = (stack: readonly string[] | null | undefined): string | null => {
-    const frame = stack ? modelFrame(stack) : null;
-    return frame && `${frame.file}:${frame.number}`;
-  };
   const { problem, benchmark } = details?.stack ?? {};
-  const lines = [lineOf(problem), lineOf(benchmark)].filter((line) => line !== null);
-  return causes.some(({ stack, stack_there: there }) => [lineOf(stack), lineOf(there)].some((line) => line !== null && lines.includes(line)));
+  const own = [problem, benchmark].map((stack) => (stack ? modelFrame(stack) : null));
+  return causes.some(({ stack, stack_there: there }) =>
+    [stack, there].map((one) => (one ? modelFrame(one) : null)).some((line) => own.some((frame) => line !== null && frame !== null && areOneLine(line, frame))),
+  );
+}
+
+/** Whether two frames are one line, or two that follow each other in a function of their own. */
+function areOneLine(one: Frame, other: Frame): boolean {
+  const between = Math.abs(Number(one.number) - Number(other.number));
+  return one.file === other.file && (between === 0 || (between === 1 && one.scope === other.scope && !isEntered(one)));
 }
 
 /** From which hop on a way is a guess: through a call without values, or where the diagnosis leads on behind one

@@ -19,6 +19,11 @@ const FRAMEWORK = new RegExp(
 /** Functions that are entered from many places, none of which says more than their own line. */
 const ENTERED = new Set(["forward", "<module>"]);
 
+/** Whether a frame is in a function that is entered from many places. */
+export function isEntered({ scope }: Frame): boolean {
+  return ENTERED.has(scope);
+}
+
 /** The innermost frame outside the framework, else the innermost of all. */
 export function modelFrame(stack: readonly string[]): Frame | null {
   const frames = framesOf(stack);
@@ -42,7 +47,7 @@ export function callerFrame(stack: readonly string[], there: readonly string[] |
     return around[at] ?? null;
   }
   const [next] = around;
-  return !ENTERED.has(shown.scope) && next && !isBareCall(next, shown) ? next : null;
+  return !isEntered(shown) && next && !isBareCall(next, shown) ? next : null;
 }
 
 /** The line that a sentence names: the person's own that calls a helper, or the model's. A helper's line is named itself

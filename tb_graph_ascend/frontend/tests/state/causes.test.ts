@@ -164,6 +164,14 @@ describe("a call on the line of a cause", () => {
     expect(sameLine(causes, at(null, null))).toBe(false);
     expect(sameLine(causes, undefined)).toBe(false);
   });
+  it("is one beside it in a helper, and not in a function that is entered from many places", () => {
+    const inside = (scope: string, number: number) => [`File /job/model.py, line ${number}, in ${scope}, return g`];
+    const of = (scope: string) => [{ stack: inside(scope, 60), stack_there: null }] as unknown as Cause[];
+    expect(sameLine(of("rotate"), at(inside("rotate", 59), null))).toBe(true);
+    expect(sameLine(of("rotate"), at(inside("rotate", 57), null))).toBe(false);
+    expect(sameLine(of("rotate"), at(inside("turned", 59), null))).toBe(false);
+    expect(sameLine(of("forward"), at(inside("forward", 59), null))).toBe(false);
+  });
 });
 
 describe("the run of a name in a reason", () => {
