@@ -94,7 +94,5 @@ def origins_of(results: ReadsPairs, here: StepFollowers, place: tuple[int, int])
     before, read = here.step_before
     written: dict[str, Written] = {}
     for each in read:
-        written.setdefault(
-            str(each.node), Written(each.writer, each.value, each.output, each.link)
-        )
+        written.setdefault(str(each.node), Written(each.writer, each.value, each.output, each.link))
     return Origins(findings, before, written)

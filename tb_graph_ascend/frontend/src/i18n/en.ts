@@ -239,7 +239,7 @@ export const en = {
     maxAbs: "max abs. err.",
     checksum: "checksum",
     noValues: "No values were recorded for this node.",
-    noValuesOfCause: "Of {{call}} no numbers were recorded: it is a call that the dumper writes without values.",
+    noValuesOfCause: "Of {{call}} no numbers of tensors were recorded: it is a call that the dumper writes without them.",
     firstSeenIn: "The difference is first seen behind it, in {{call}}.",
     onlyProblem: "problem only",
     counted: { nan: "{{count}} NaN", inf: "{{count}} Inf", apart: "{{told}} ≠ {{theirs}}" },

@@ -240,7 +240,7 @@ export const zh: Texts = {
     maxAbs: "最大绝对误差",
     checksum: "校验和",
     noValues: "此节点没有记录数值。",
-    noValuesOfCause: "{{call}} 没有记录数值：记录工具对此类调用不写入数值。",
+    noValuesOfCause: "{{call}} 没有记录张量数值：记录工具对此类调用不写入张量数值。",
     firstSeenIn: "差异首先出现在其后的 {{call}}。",
     onlyProblem: "仅问题侧",
     counted: { nan: "{{count}} 个 NaN", inf: "{{count}} 个 Inf", apart: "{{told}} ≠ {{theirs}}" },

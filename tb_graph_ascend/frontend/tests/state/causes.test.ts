@@ -232,7 +232,7 @@ describe("the name and score of a cause", () => {
     expect(causeScoreText(t, silent)).toBe("score 0.90: the worst of what follows from it");
     expect([cause, silent].map((one) => leadsToText(t, one))).toEqual([null, "leads to 0.90"]);
     expect(leadsToText(t, { ...cause, finding: { node, score: null } } as unknown as Cause)).toBe("leads to 0.50");
-    expect(withoutValuesText(t, silent)).toMatch(/^Of linear #7 ↩ backward no numbers were recorded/);
+    expect(withoutValuesText(t, silent)).toMatch(/^Of linear #7 ↩ backward no numbers of tensors were recorded/);
     const reasons = [{ code: "handed_on", value: "input.0", reader: "Functional.softmax.2.forward" }];
     const seen = { ...silent, finding: { ...silent.finding, reasons } } as unknown as Cause;
     expect(withoutValuesText(t, seen)).toMatch(/first seen behind it, in softmax #2\.$/);
