@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from inspect import cleandoc
 from typing import Any, get_args
 
 import msgspec
@@ -36,6 +37,9 @@ def document(routes: Sequence[Route], version: str) -> Json:
     types = {t for r in routes for t in (r.query, r.body, r.answer, Failure) if t is not None}
     ordered = sorted(types - {NoQuery}, key=lambda t: t.__name__)
     _, components = msgspec.json.schema_components(ordered, ref_template=_TEMPLATE)
+    for schema in components.values():  # docstrings, which releases of msgspec indent as they like
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"])
     paths: dict[str, Json] = {}
     for route in routes:
         path = "/api" + _VARIABLE.sub(r"{\g<name>}", route.path)

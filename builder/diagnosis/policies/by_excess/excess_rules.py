@@ -314,10 +314,11 @@ def handed_on_unrecorded(case: Case) -> Cause | None:
 
 def ran_on_another_side_of_its_writer(case: Case) -> Cause | None:
     """What a call reads is written in place by a call of both runs, before it in one of them and
-    behind it in the other: the call is named that runs earlier or later.
+    behind it in the other, where it reads what no call put out: it is named as called earlier or
+    later.
     """
     makers, partner = case.excess.makers, case.facts.comparison.matching.partner
-    if makers is None or case.node not in partner:
+    if makers is None or case.node not in partner or None not in (makers.ours, makers.theirs):
         return None
     writer = partner.get(makers.theirs) if makers.theirs is not None else None
     if writer is not None and writer.exec_order > case.node.exec_order:

@@ -21,7 +21,7 @@ export interface components {
          * AcrossCell
          * @description A node in one step and rank; `node` is null where it does not occur.
          *
-         *         `handed_on` is the score of what a call without a partner, which has none, hands on.
+         *     `handed_on` is the score of what a call without a partner, which has none, hands on.
          */
         AcrossCell: {
             step: number;
@@ -65,7 +65,7 @@ export interface components {
          * BuildRequest
          * @description Compare two dumps, or draw one; all paths lie below the log folders.
          *
-         *         With `result`, a result file by its token, its own dumps and layer mapping may lie anywhere.
+         *     With `result`, a result file by its token, its own dumps and layer mapping may lie anywhere.
          */
         BuildRequest: {
             problem: string;
@@ -90,8 +90,8 @@ export interface components {
          * BuildWish
          * @description How a result was built, ready to be built again; `outside`: paths that are gone.
          *
-         *         A path is null where there is none, or where it is not there. `command` does the same in a
-         *         shell, for where the page may not.
+         *     A path is null where there is none, or where it is not there. `command` does the same in a
+         *     shell, for where the page may not.
          */
         BuildWish: {
             problem: string | null;
@@ -155,8 +155,8 @@ export interface components {
          * Node
          * @description One box of a graph: `order` of completion, `position` among its siblings.
          *
-         *         `children` is their number, `match` the partner's id (null where it has none), `match_reason`
-         *         how it was found or why there is none, `source` the node that the diagnosis names as the cause.
+         *     `children` is their number, `match` the partner's id (null where it has none), `match_reason`
+         *     how it was found or why there is none, `source` the node that the diagnosis names as the cause.
          */
         Node: {
             id: number;
@@ -463,7 +463,7 @@ export interface components {
          * LeavesValues
          * @description What `call` reads is equal to values of the other run, and nothing made of its output is.
          *
-         *         `value` is that output.
+         *     `value` is that output.
          */
         LeavesValues: {
             /** @enum {unknown} */
@@ -505,8 +505,8 @@ export interface components {
          * Explained
          * @description How far a value is off, relative, and how much of that what differs before it explains.
          *
-         *         `of` says what `apart` is of, `at` which other call the value is of. All elements may be those
-         *         of the benchmark times one `factor`.
+         *     `of` says what `apart` is of, `at` which other call the value is of. All elements may be those
+         *     of the benchmark times one `factor`.
          */
         Explained: {
             /** @enum {unknown} */
@@ -534,8 +534,8 @@ export interface components {
          * AmplifiedAt
          * @description A call behind it that chose otherwise in `rows` of `of` rows of what it ranks.
          *
-         *         The benchmark's numbers of the two choices are `margin` apart, and `apart` is by how much they
-         *         moved against each other in the problem: no less.
+         *     The benchmark's numbers of the two choices are `margin` apart, and `apart` is by how much they
+         *     moved against each other in the problem: no less.
          */
         AmplifiedAt: {
             /** @enum {unknown} */
@@ -856,7 +856,7 @@ export interface components {
         /**
          * FusedAway
          * @description A compiler left no record of what a call puts out; `reader` reads it, and is the first that
-         *         differs.
+         *     differs.
          */
         FusedAway: {
             /** @enum {unknown} */
@@ -1017,7 +1017,7 @@ export interface components {
          * RanksConflict
          * @description The ranks of the problem run contradict each other in what those of the benchmark do not.
          *
-         *         `text` is what they say of each other.
+         *     `text` is what they say of each other.
          */
         RanksConflict: {
             /** @enum {unknown} */
@@ -1192,7 +1192,7 @@ export interface components {
          * Amplifies
          * @description Calls choose between numbers which lie nearer than the runs are apart.
          *
-         *         In `rows` of `of` rows it chose otherwise; `margin` and `apart` are as of `AmplifiedAt`.
+         *     In `rows` of `of` rows it chose otherwise; `margin` and `apart` are as of `AmplifiedAt`.
          */
         Amplifies: {
             /** @enum {unknown} */
@@ -1336,7 +1336,7 @@ export interface components {
          * TwoPrograms
          * @description The runs are of two programs of one model; of so many `weights` as many are `found`.
          *
-         *         `shared` is the share of calls that pair by name.
+         *     `shared` is the share of calls that pair by name.
          */
         TwoPrograms: {
             /** @enum {unknown} */
@@ -1374,9 +1374,9 @@ export interface components {
          * TwoImplementations
          * @description The dumps are of two programs of one model, which their weights tell.
          *
-         *         Of the run with fewer `weights` as many are `found` in the other, `fused` of them within or
-         *         over several; `modules` are compared, at their edges alone. `of` says that they are calls, as
-         *         where no module was recorded.
+         *     Of the run with fewer `weights` as many are `found` in the other, `fused` of them within or
+         *     over several; `modules` are compared, at their edges alone. `of` says that they are calls, as
+         *     where no module was recorded.
          */
         TwoImplementations: {
             /** @enum {unknown} */
@@ -1392,8 +1392,8 @@ export interface components {
          * TokensAligned
          * @description The runs compute the same tokens in other forward passes, and each is compared.
          *
-         *         `requests` have `tokens` in common, which the run that is cut up computed in so many `passes`;
-         *         `left` are its rows that the other run has in no sequence.
+         *     `requests` have `tokens` in common, which the run that is cut up computed in so many `passes`;
+         *     `left` are its rows that the other run has in no sequence.
          */
         TokensAligned: {
             /** @enum {unknown} */
@@ -1497,8 +1497,8 @@ export interface components {
          * DatabaseAnswer
          * @description A database as a whole.
          *
-         *         `writable`: it takes manual pairs; a file that another tool wrote or a read-only server
-         *         (`read_only`) takes none.
+         *     `writable`: it takes manual pairs; a file that another tool wrote or a read-only server
+         *     (`read_only`) takes none.
          */
         DatabaseAnswer: {
             /** @enum {unknown} */
@@ -1522,8 +1522,8 @@ export interface components {
          * Pair
          * @description One (step, rank): a cell of the matrix.
          *
-         *         `begins` is the share of the run before its first divergent node; null without one, and in files
-         *         of earlier releases.
+         *     `begins` is the share of the run before its first divergent node; null without one, and in files
+         *     of earlier releases.
          */
         Pair: {
             step: number;
@@ -1543,9 +1543,9 @@ export interface components {
          * Evidence
          * @description What a claim rests on: what was compared by which measure, what was not and why.
          *
-         *         `differences` are those that no finding names; `beyond` counts the values that exceed their
-         *         tolerance for no known reason, `explained` those that do so because of rounding or of inputs;
-         *         `largest` is the largest error of all, where one was measured.
+         *     `differences` are those that no finding names; `beyond` counts the values that exceed their
+         *     tolerance for no known reason, `explained` those that do so because of rounding or of inputs;
+         *     `largest` is the largest error of all, where one was measured.
          */
         Evidence: {
             /** @default [] */
@@ -1595,8 +1595,8 @@ export interface components {
          * DatabaseEntry
          * @description A result file below a log folder; `id` is an opaque token, safe in a path segment.
          *
-         *         `problem` and `benchmark` are the folders that were compared, where the file tells them;
-         *         `mapped` is when its manual pairs were last saved, null where there are none.
+         *     `problem` and `benchmark` are the folders that were compared, where the file tells them;
+         *     `mapped` is when its manual pairs were last saved, null where there are none.
          */
         DatabaseEntry: {
             id: string;
@@ -1615,12 +1615,12 @@ export interface components {
          * DivergentShares
          * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
          *
-         *         Together they are all; `earlier` are those that go back to no cause here, but through weights
-         *         to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
-         *         through calls without values alone, which is a guess. `ahead` are those, of all,
-         *         that run before the first cause here. `came` is null
-         *         where no difference came in from another rank. Where no cause is here, `again` is one of an
-         *         earlier step that shows here as well, else null.
+         *     Together they are all; `earlier` are those that go back to no cause here, but through weights
+         *     to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
+         *     through calls without values alone, which is a guess. `ahead` are those, of all,
+         *     that run before the first cause here. `came` is null
+         *     where no difference came in from another rank. Where no cause is here, `again` is one of an
+         *     earlier step that shows here as well, else null.
          */
         DivergentShares: {
             divergent: number;
@@ -1653,7 +1653,7 @@ export interface components {
          * CameIn
          * @description The first call by which a difference came in from another rank, and its call there.
          *
-         *         `calls` is the number of such calls, `before` that of divergent nodes which run before it.
+         *     `calls` is the number of such calls, `before` that of divergent nodes which run before it.
          */
         CameIn: {
             node: number;
@@ -1667,7 +1667,7 @@ export interface components {
          * SameCause
          * @description What begins in an earlier `step`, at the node `first`, and jumps again at `node` here.
          *
-         *         What `comes_in` there from before it differs by a score that reads above 0.00.
+         *     What `comes_in` there from before it differs by a score that reads above 0.00.
          */
         SameCause: {
             node: number;
@@ -1721,10 +1721,10 @@ export interface components {
          * Finding
          * @description A suspect of the diagnosis; `places` are the repeats of its cause, in their order.
          *
-         *         `certainty` says how sure it is; None in files of earlier releases and of msprobe. Of a call
-         *         that one run alone makes, `line_alone` says that the other has the function, not the line.
-         *         `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
-         *         `divergent` in the steps and ranks of its places; null where the build did not count them.
+         *     `certainty` says how sure it is; None in files of earlier releases and of msprobe. Of a call
+         *     that one run alone makes, `line_alone` says that the other has the function, not the line.
+         *     `propagated_to` divergent nodes go back to it and further ones `perhaps`, of all that are
+         *     `divergent` in the steps and ranks of its places; null where the build did not count them.
          */
         Finding: {
             id: number;
@@ -1762,8 +1762,8 @@ export interface components {
          * Certainty
          * @description How sure a finding is.
          *
-         *         It stands `behind` where another finding comes before it, which may explain it on ways that
-         *         nobody recorded.
+         *     It stands `behind` where another finding comes before it, which may explain it on ways that
+         *     nobody recorded.
          */
         Certainty: {
             /** @enum {unknown} */
@@ -1781,7 +1781,7 @@ export interface components {
          * MapRequest
          * @description Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks.
          *
-         *         With `folds` each is the first of a run of repeats; the runs are paired in order.
+         *     With `folds` each is the first of a run of repeats; the runs are paired in order.
          */
         MapRequest: {
             problem: number;
@@ -1797,7 +1797,7 @@ export interface components {
          * MappingResult
          * @description What a change of the mapping did: `nodes` are those whose state changed, on both sides.
          *
-         *         `added` and `removed` are the pairs by which the mapping changed: what takes it back.
+         *     `added` and `removed` are the pairs by which the mapping changed: what takes it back.
          */
         MappingResult: {
             mappings: components["schemas"]["Mappings"];
@@ -1810,7 +1810,7 @@ export interface components {
          * Mappings
          * @description The manual pairs of a database; `saved` is false where they live in the session only.
          *
-         *         `changed` of them came or went since the build, so the diagnosis does not know of it.
+         *     `changed` of them came or went since the build, so the diagnosis does not know of it.
          */
         Mappings: {
             saved: boolean;
@@ -1835,10 +1835,10 @@ export interface components {
          * ModuleGraph
          * @description A module with what is directly in it, and in the boxes that are open.
          *
-         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
-         *         `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
-         *         `gradients` those of parameters that no recorded backward call holds, some of them named in
-         *         `gradient_names`. The whole model has `inputs`.
+         *     `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
+         *     `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
+         *     `gradients` those of parameters that no recorded backward call holds, some of them named in
+         *     `gradient_names`. The whole model has `inputs`.
          */
         ModuleGraph: {
             module: components["schemas"]["DiffRow"];
@@ -1855,10 +1855,10 @@ export interface components {
          * DiffRow
          * @description One row: a matched pair, or what one side alone has.
          *
-         *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
-         *         a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
-         *         `inside` says that the word is that of something below. `score` of a call without a partner is
-         *         that of what it hands on.
+         *     `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
+         *     a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
+         *     `inside` says that the word is that of something below. `score` of a call without a partner is
+         *     that of what it hands on.
          */
         DiffRow: {
             key: number;
@@ -1890,10 +1890,10 @@ export interface components {
          * RowSide
          * @description What one side of a row says: its title below its parent, class or family, number of call.
          *
-         *         Of a row that stands for repeats `until` is the title of the last. `overflow_below` is the worst
-         *         level of what is below it. `calls` are those of this side in a run of calls; the `children` of
-         *         its row are of both. `output` is the first that a call of a
-         *         single graph puts out; rows of a comparison show scores in its place.
+         *     Of a row that stands for repeats `until` is the title of the last. `overflow_below` is the worst
+         *     level of what is below it. `calls` are those of this side in a run of calls; the `children` of
+         *     its row are of both. `output` is the first that a call of a
+         *     single graph puts out; rows of a comparison show scores in its place.
          */
         RowSide: {
             id: number;
@@ -1923,10 +1923,10 @@ export interface components {
          * GraphBox
          * @description A row as a box; `parent` is the place of the open box that it stands in, null at the top.
          *
-         *         `output` is the first that it puts out, on the problem's side where it has one; of repeats the
-         *         last one's, which goes on. `unrecorded` says that the dump holds a call's name alone; its output
-         *         is then what its reader has seen. `weights` are the shapes of its own parameters, where a file
-         *         of ours has them.
+         *     `output` is the first that it puts out, on the problem's side where it has one; of repeats the
+         *     last one's, which goes on. `unrecorded` says that the dump holds a call's name alone; its output
+         *     is then what its reader has seen. `weights` are the shapes of its own parameters, where a file
+         *     of ours has them.
          */
         GraphBox: {
             place: number;
@@ -1951,7 +1951,7 @@ export interface components {
          * GraphEdge
          * @description What one box put out and another read, by their places, and how that is known.
          *
-         *         `leaves` is null but for an edge from repeats that others than the last of them alone feed.
+         *     `leaves` is null but for an edge from repeats that others than the last of them alone feed.
          */
         GraphEdge: {
             producer: number;
@@ -1964,7 +1964,7 @@ export interface components {
          * Leaves
          * @description Which of several repeats an edge leaves, by their modules' paths, and what passes.
          *
-         *         `names` are the first of them, in their order; `count` how many they are.
+         *     `names` are the first of them, in their order; `count` how many they are.
          */
         Leaves: {
             names: string[];
@@ -1975,7 +1975,7 @@ export interface components {
          * GraphInput
          * @description A tensor that the box at `reader` reads as its input `value`, on the problem's side if there.
          *
-         *         It was fed to the run, or made by what was not recorded.
+         *     It was fed to the run, or made by what was not recorded.
          */
         GraphInput: {
             reader: number;
@@ -1986,8 +1986,8 @@ export interface components {
          * NodeDetails
          * @description All that is known of one node.
          *
-         *         `values` are in the order input, parameters, parameters_grad, output, the worst first in each.
-         *         `handed_on` is what a call that one run alone makes hands on to calls of both.
+         *     `values` are in the order input, parameters, parameters_grad, output, the worst first in each.
+         *     `handed_on` is what a call that one run alone makes hands on to calls of both.
          */
         NodeDetails: {
             node: components["schemas"]["Node"];
@@ -2002,12 +2002,12 @@ export interface components {
          * ValuePair
          * @description A value of both sides; a side is null where the value is surplus on the other.
          *
-         *         `path` is its position or keyword, nested by dots; `error` the relative error that the score
-         *         uses; `measures` are named as users know them (`Max diff`, `Cosine`); `differs` is what differs
-         *         besides the numbers (`dtype`, `shape`, `requires_grad`, `type`). `error_of` is null where the
-         *         error is of none of these: a dtype, a checksum. `let_pass` says what explains an error above the
-         *         tolerance: by `rounding` and `moved` tokens it scores 0 all the same; by `inputs`, which differ,
-         *         it has its score, at most that of the worst of them, and begins nowhere.
+         *     `path` is its position or keyword, nested by dots; `error` the relative error that the score
+         *     uses; `measures` are named as users know them (`Max diff`, `Cosine`); `differs` is what differs
+         *     besides the numbers (`dtype`, `shape`, `requires_grad`, `type`). `error_of` is null where the
+         *     error is of none of these: a dtype, a checksum. `let_pass` says what explains an error above the
+         *     tolerance: by `rounding` and `moved` tokens it scores 0 all the same; by `inputs`, which differ,
+         *     it has its score, at most that of the worst of them, and begins nowhere.
          */
         ValuePair: {
             /** @enum {unknown} */
@@ -2031,8 +2031,8 @@ export interface components {
          * Value
          * @description One recorded value; `scalar` is the JSON text of an argument that is no tensor.
          *
-         *         `nan_count` and `inf_count` are how many elements are NaN or infinite; null where none is, or
-         *         nobody counted.
+         *     `nan_count` and `inf_count` are how many elements are NaN or infinite; null where none is, or
+         *     nobody counted.
          */
         Value: {
             id: number;
@@ -2078,7 +2078,7 @@ export interface components {
          * HandedOn
          * @description A value as a call of both runs reads it, by its id there, and its score.
          *
-         *         It is the worst of those that a call without a partner puts out.
+         *     It is the worst of those that a call without a partner puts out.
          */
         HandedOn: {
             value: number;
@@ -2096,7 +2096,7 @@ export interface components {
          * FlowLink
          * @description A value that passed from one call to another; `exact` is false where equal values tell it.
          *
-         *         `node` is the other end; `path` is the place of the value among what its reader was given.
+         *     `node` is the other end; `path` is the place of the value among what its reader was given.
          */
         FlowLink: {
             node: components["schemas"]["Node"];
@@ -2131,8 +2131,8 @@ export interface components {
          * JoinedValue
          * @description A value that was joined from ranks; `shards` is empty where nothing about it differs.
          *
-         *         `trust` says whether its numbers are exact, joined as the user told, only bounds, or joined by
-         *         an assumed layout.
+         *     `trust` says whether its numbers are exact, joined as the user told, only bounds, or joined by
+         *     an assumed layout.
          */
         JoinedValue: {
             id: number;
@@ -2149,7 +2149,7 @@ export interface components {
          * AxisLayout
          * @description How a value lies along one axis: repeated, cut along `dim`, parts of a sum or of a mean.
          *
-         *         D are parts of a sum of which each has elements of its own.
+         *     D are parts of a sum of which each has elements of its own.
          */
         AxisLayout: {
             axis: string;
@@ -2162,7 +2162,7 @@ export interface components {
          * Shard
          * @description What one rank holds of a value; `place` says where it stands on the axes of the value.
          *
-         *         `entry` is the node's name on this rank, `guilty` whether a difference comes from it.
+         *     `entry` is the node's name on this rank, `guilty` whether a difference comes from it.
          */
         Shard: {
             rank: number;
@@ -2184,8 +2184,8 @@ export interface components {
          * NodeTable
          * @description A page of the nodes that fit a query.
          *
-         *         `searched` of `pairs` steps and ranks were asked before the time was over. Where nothing fits,
-         *         `unknown` holds the words that no name of the step and rank has.
+         *     `searched` of `pairs` steps and ranks were asked before the time was over. Where nothing fits,
+         *     `unknown` holds the words that no name of the step and rank has.
          */
         NodeTable: {
             total: number;
@@ -2200,7 +2200,7 @@ export interface components {
          * NodeRow
          * @description A matched pair by its problem node, or an unmatched node; `module` is what it stands in.
          *
-         *         `stack` is the number of the stack of a call without a partner: one number for one stack.
+         *     `stack` is the number of the stack of a call without a partner: one number for one stack.
          */
         NodeRow: {
             step: number;
@@ -2248,8 +2248,8 @@ export interface components {
          * TokenLine
          * @description One value: the worst score of each cell, None where no token of it has numbers.
          *
-         *         `first` is the first token that is apart in the order in which they were computed; of `tokens`
-         *         with numbers as many are `apart`.
+         *     `first` is the first token that is apart in the order in which they were computed; of `tokens`
+         *     with numbers as many are `apart`.
          */
         TokenLine: {
             value: number;
@@ -2273,9 +2273,9 @@ export interface components {
          * NonfiniteStart
          * @description The first node in order of execution that puts out NaN or infinity in its output `value`.
          *
-         *         `given` is its first input or parameter that holds what is no number already, `given_state` what
-         *         that is; both null where all are finite, or not recorded. `infinity` is where the infinities
-         *         begin that a NaN is made of.
+         *     `given` is its first input or parameter that holds what is no number already, `given_state` what
+         *     that is; both null where all are finite, or not recorded. `infinity` is where the infinities
+         *     begin that a NaN is made of.
          */
         NonfiniteStart: {
             node: components["schemas"]["Node"];
@@ -2299,8 +2299,8 @@ export interface components {
          * OutlineWindow
          * @description A part of the rows; `here` and `found` are rows of the whole list, None where there is none.
          *
-         *         `modules` counts all modules, `divergent` those with a divergent node in them, `outside` the
-         *         divergent nodes in none: of the optimizer, say, or the loss.
+         *     `modules` counts all modules, `divergent` those with a divergent node in them, `outside` the
+         *     divergent nodes in none: of the optimizer, say, or the loss.
          */
         OutlineWindow: {
             total: number;
@@ -2316,9 +2316,9 @@ export interface components {
          * OutlineRow
          * @description A module: `entry` is its number in the tree, `node` the node to go to.
          *
-         *         `other` is what the benchmark calls it where it does so differently, `above` the row of the
-         *         module it is in; the counts are of all that ran in it,
-         *         modules as well as calls.
+         *     `other` is what the benchmark calls it where it does so differently, `above` the row of the
+         *     module it is in; the counts are of all that ran in it,
+         *     modules as well as calls.
          */
         OutlineRow: {
             entry: number;
@@ -2342,8 +2342,8 @@ export interface components {
          * PairGraphs
          * @description Both graphs of a pair, or why there are none.
          *
-         *         Of a step and rank that is missing on one side `only` is the side that has it, and `folder`
-         *         its dump there: the file holds nothing of it.
+         *     Of a step and rank that is missing on one side `only` is the side that has it, and `folder`
+         *     its dump there: the file holds nothing of it.
          */
         PairGraphs: {
             step: number;
@@ -2394,8 +2394,8 @@ export interface components {
          * Histogram
          * @description Counts between edges; zeros (of errors only) and what is not finite fit no bin.
          *
-         *         `whole`: each bin is one whole number, in its middle. `least` and `most` are the smallest and
-         *         largest of what is counted; null where nothing is.
+         *     `whole`: each bin is one whole number, in its middle. `least` and `most` are the smallest and
+         *     largest of what is counted; null where nothing is.
          */
         Histogram: {
             /** @enum {unknown} */
@@ -2413,8 +2413,8 @@ export interface components {
          * Heat
          * @description The largest error in each cell of a tensor seen as a matrix.
          *
-         *         Its columns are the last dimension of `shape`, its rows all others in their order. `at` is the
-         *         index of the first element with the largest error; null where nothing differs.
+         *     Its columns are the last dimension of `shape`, its rows all others in their order. `at` is the
+         *     index of the first element with the largest error; null where nothing differs.
          */
         Heat: {
             shape: number[];
@@ -2465,10 +2465,10 @@ export interface components {
          * Profile
          * @description Bins over all rows of a pair, closed or not.
          *
-         *         `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
-         *         in which something begins, `heals` those in which the runs part and come together again,
-         *         `alone` those with calls of one side only. Of a single graph
-         *         `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
+         *     `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
+         *     in which something begins, `heals` those in which the runs part and come together again,
+         *     `alone` those with calls of one side only. Of a single graph
+         *     `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
          */
         Profile: {
             rows: number;
@@ -2494,8 +2494,8 @@ export interface components {
          * Block
          * @description A module of the icicle: from and to which row it stands, the worst in it, how much differs.
          *
-         *         `lane` is 0 for layers and 1 for what is in them. `share` is how many of the nodes in it that
-         *         have a score diverge; null where none has one.
+         *     `lane` is 0 for layers and 1 for what is in them. `share` is how many of the nodes in it that
+         *     have a score diverge; null where none has one.
          */
         Block: {
             lane: number;
@@ -2510,8 +2510,8 @@ export interface components {
          * Proposals
          * @description Proposals for one step and rank, the surest first.
          *
-         *         `updates` counts what optimizers do there to parameters that the other run has under no such
-         *         name: a rebuild pairs it by the names of the modules that are mapped.
+         *     `updates` counts what optimizers do there to parameters that the other run has under no such
+         *     name: a rebuild pairs it by the names of the modules that are mapped.
          */
         Proposals: {
             proposals: components["schemas"]["Proposal"][];
@@ -2521,8 +2521,8 @@ export interface components {
          * Proposal
          * @description Unmatched modules that seem to be the same under another name, in one or more places.
          *
-         *         `names` are what stands below the parent on each side, numbers as N: `layers.N`, `h.N`. `pairs`
-         *         are what mapping all of them adds; `problem` and `benchmark` are those of the first.
+         *     `names` are what stands below the parent on each side, numbers as N: `layers.N`, `h.N`. `pairs`
+         *     are what mapping all of them adds; `problem` and `benchmark` are those of the first.
          */
         Proposal: {
             problem: components["schemas"]["Node"];
@@ -2548,8 +2548,8 @@ export interface components {
          * StripRow
          * @description Ranks that look and begin alike; `cells` in the order of the strip's steps.
          *
-         *         `first` is the first step in which they diverge and `begins` the share of it before their first
-         *         divergent node; null where nothing diverges, or where the file does not tell.
+         *     `first` is the first step in which they diverge and `begins` the share of it before their first
+         *     divergent node; null where nothing diverges, or where the file does not tell.
          */
         StripRow: {
             ranks: number[];
@@ -2578,8 +2578,8 @@ export interface components {
          * RowWindow
          * @description A part of the list.
          *
-         *         `bins` holds how many rows of the list begin before each bin of the profile; `found` is the
-         *         row of the node that was to be revealed, and `opened` what had to be opened for it.
+         *     `bins` holds how many rows of the list begin before each bin of the profile; `found` is the
+         *     row of the node that was to be revealed, and `opened` what had to be opened for it.
          */
         RowWindow: {
             total: number;
@@ -2632,8 +2632,8 @@ export interface components {
          * SharedWeight
          * @description Parameters of the problem, and those of the benchmark that are the same tensor.
          *
-         *         Several on one side make up that of the other, in their order. `differs` where the numbers are
-         *         others; `node` is one of the problem that the first stands in.
+         *     Several on one side make up that of the other, in their order. `differs` where the numbers are
+         *     others; `node` is one of the problem that the first stands in.
          */
         SharedWeight: {
             problem: string[];
@@ -2647,8 +2647,8 @@ export interface components {
          * StandingAnswer
          * @description Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
          *
-         *         With manual pairs laid over it the file's causes may not hold any more; `since` says where it
-         *         begins then.
+         *     With manual pairs laid over it the file's causes may not hold any more; `since` says where it
+         *     begins then.
          */
         StandingAnswer: {
             causes: components["schemas"]["Cause"][];
@@ -2667,12 +2667,12 @@ export interface components {
          * Cause
          * @description What begins to differ.
          *
-         *         `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
-         *         each step and rank, and `nodes` the nodes of all as far as they are sent. `module` is None at
-         *         the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
-         *         of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
-         *         that the diagnosis did not know changed its call, what is in it, or a call that its reasons
-         *         name. `worst` is the worst score that it brings about: its own, where that says something.
+         *     `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
+         *     each step and rank, and `nodes` the nodes of all as far as they are sent. `module` is None at
+         *     the top level, `spoken` is the same as people speak of it, `stack` is of the problem run, else
+         *     of the benchmark; `stack_there` is of the benchmark where both have one. `touched`: manual pairs
+         *     that the diagnosis did not know changed its call, what is in it, or a call that its reasons
+         *     name. `worst` is the worst score that it brings about: its own, where that says something.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
@@ -2695,7 +2695,7 @@ export interface components {
          * CausePlace
          * @description A step and rank that a cause is on, and its node there with the module it stands in.
          *
-         *         `module` is None at the top level.
+         *     `module` is None at the top level.
          */
         CausePlace: {
             step: number;
@@ -2708,7 +2708,7 @@ export interface components {
          * Coverage
          * @description What was compared, and what was not: `one_sided` pairs of graphs exist on one side only.
          *
-         *         `share` is the share of calls with a partner, of the run that has fewer; null without any.
+         *     `share` is the share of calls with a partner, of the run that has fewer; null without any.
          */
         Coverage: {
             pairs: number;
@@ -2740,7 +2740,7 @@ export interface components {
          * LargestError
          * @description The largest relative error of any value and the node that has it.
          *
-         *         `let_pass` says what explains it where it is above the tolerance and still scores 0.
+         *     `let_pass` says what explains it where it is above the tolerance and still scores 0.
          */
         LargestError: {
             error: number;
@@ -2755,7 +2755,7 @@ export interface components {
          * Formats
          * @description Two formats in one pair: the `coarser` run puts out `coarse` in `calls` of `total` calls.
          *
-         *         The other run puts out `fine` there. Counted are calls with partners that put out floats.
+         *     The other run puts out `fine` there. Counted are calls with partners that put out floats.
          */
         Formats: {
             /** @enum {unknown} */
@@ -2769,12 +2769,12 @@ export interface components {
          * Claim
          * @description What may be said: `code`, and the evidence for it.
          *
-         *         `named`: findings name where it begins; `heals`: they do, and both runs come to one result.
-         *         `nothing`: nothing was compared. `unknown`: nobody kept what was compared. `differs`: the runs
-         *         differ, and no finding says where that begins. `close`: values exceed their tolerance,
-         *         none by so much that a node diverges. `rounding`: they differ by rounding alone. `equal`: in
-         *         nothing that was compared. `whole` tells whether all there is was compared, `incomplete` that
-         *         something was not that should have been.
+         *     `named`: findings name where it begins; `heals`: they do, and both runs come to one result.
+         *     `nothing`: nothing was compared. `unknown`: nobody kept what was compared. `differs`: the runs
+         *     differ, and no finding says where that begins. `close`: values exceed their tolerance,
+         *     none by so much that a node diverges. `rounding`: they differ by rounding alone. `equal`: in
+         *     nothing that was compared. `whole` tells whether all there is was compared, `incomplete` that
+         *     something was not that should have been.
          */
         Claim: {
             /** @enum {unknown} */
@@ -2787,9 +2787,9 @@ export interface components {
          * Since
          * @description Where it begins since pairs were made by hand; no node: nowhere that was measured.
          *
-         *         It is a cause that stands, else the first call that differs by the measures alone.
+         *     It is a cause that stands, else the first call that differs by the measures alone.
          *
-         *         Its module, its stacks and `line_alone` are as those of a cause.
+         *     Its module, its stacks and `line_alone` are as those of a cause.
          */
         Since: {
             step: number;
@@ -2813,7 +2813,7 @@ export interface components {
         /**
          * TrendAlert
          * @description An alert, one a cause; `again` are later steps of it, `every` their distance where that is
-         *         always the same.
+         *     always the same.
          */
         TrendAlert: {
             step: number;
@@ -2848,7 +2848,7 @@ export interface components {
         /**
          * RankValue
          * @description A target's value on one rank and, where one is named, in the other run; null where it is not
-         *         finite or was not measured. `octaves` apart: |log2| of one by the other, null without both.
+         *     finite or was not measured. `octaves` apart: |log2| of one by the other, null without both.
          */
         RankValue: {
             rank: number;
@@ -2895,7 +2895,7 @@ export interface components {
          * TrendLine
          * @description A series: at each step its value, or the least and largest of the steps up to the next.
          *
-         *         A value that is not finite is null.
+         *     A value that is not finite is null.
          */
         TrendLine: {
             kind: string;
@@ -2931,9 +2931,9 @@ export interface components {
          * TrendParting
          * @description Where two runs part; `weight` explains the target, and is `factor` times the other run's.
          *
-         *         `missing` is the run that does not measure the target from then on, `decided` what a script has
-         *         set otherwise, which `others` follow from. `rank` is the
-         *         one on which they part, where the runs were compared rank by rank; `claim` is what may be said.
+         *     `missing` is the run that does not measure the target from then on, `decided` what a script has
+         *     set otherwise, which `others` follow from. `rank` is the
+         *     one on which they part, where the runs were compared rank by rank; `claim` is what may be said.
          */
         TrendParting: {
             /** @enum {unknown} */
@@ -2964,7 +2964,7 @@ export interface components {
         /**
          * TrendDecision
          * @description What a script has decided otherwise in a step; null in a run that has no such setting, clips
-         *         nothing or skips nothing.
+         *     nothing or skips nothing.
          */
         TrendDecision: {
             step: number;
@@ -3015,7 +3015,7 @@ export interface components {
          * TrendTile
          * @description A row as a small line: the largest value of each column's steps, alone and in the other run.
          *
-         *         A value that is not finite or was not measured is null; a folded module has none.
+         *     A value that is not finite or was not measured is null; a folded module has none.
          */
         TrendTile: {
             row: components["schemas"]["TrendRow"];
