@@ -43,7 +43,9 @@ def pair_crosswise(
         {i: contents(left[i], trees[0]) for i in open_left if left[i].kind == "api"},
         {j: contents(right[j], trees[1]) for j in open_right if right[j].kind == "api"},
     )
-    found = _without_shifted(found, pairs, _Siblings(left, trees[0]), _Siblings(right, trees[1]))
+    if found:  # most alignments have none, and who reads what is asked of all values
+        siblings = _Siblings(left, trees[0]), _Siblings(right, trees[1])
+        found = _without_shifted(found, pairs, *siblings)
     if not found:
         return pairs, set()
     ours, theirs = set(found), set(found.values())

@@ -257,7 +257,7 @@ def _where_given_first(finding: StoredFinding, spots: tuple[_Spot, ...]) -> Stor
     """
     own = _spot_of(finding)
     told = next(iter(finding.reasons), None)
-    first = min((s for s in spots if _is_before(s, own)), key=lambda s: s.order, default=own)
+    first = next((spot for spot in spots if _is_before(spot, own)), own)  # they stand in order
     if first is own or not isinstance(told, ArgumentDiffers) or finding.of_benchmark:
         return replace(finding, places=tuple(spot.place for spot in spots))
     places = sorted((own, *(s for s in spots if s is not first)), key=lambda s: s.order)

@@ -203,7 +203,8 @@ class ByExcess:
                 makers += module.children if module is not None else []
                 makers += [m for r in rows if (m := self.maker(r)) is not None]
         found = next((source[maker] for maker in makers if maker in source), None)
-        found = found or self._from_inside.get(node.forward) if node.forward else found
+        if found is None and node.forward is not None:
+            found = self._from_inside.get(node.forward)
         return found or (self._of_other_readers(node) if node.holds_gradients else None)
 
     def _shapes_gradient(self, forward: TreeNode) -> bool:
