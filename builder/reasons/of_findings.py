@@ -68,8 +68,8 @@ class ElementsMoved(FindingFact, frozen=True):
 class Explained(FindingFact, frozen=True):
     """How far a value is off, relative, and how much of that what differs before it explains.
 
-    `of` says what `apart` is of, `at` which other call the value is of. All elements may be those
-    of the benchmark times one `factor`.
+    `of` says what `apart` is of, `at` which other call the value is of, `argument` what its
+    signature names it. All elements may be those of the benchmark times one `factor`.
     """
 
     value: str
@@ -78,6 +78,7 @@ class Explained(FindingFact, frozen=True):
     of: ErrorOf | Literal["factor"] | UnsetType | None = UNSET
     at: str | UnsetType = UNSET
     factor: float | UnsetType = UNSET
+    argument: str | UnsetType = UNSET
 
 
 class BeginsAtToken(FindingFact, frozen=True):
@@ -369,11 +370,15 @@ class NonfiniteFollows(FindingFact, frozen=True):
 
 
 class ArgumentDiffers(FindingFact, frozen=True):
-    """A call is given another argument; both as text, None where a run gives none."""
+    """A call is given another argument; both as text, None where a run gives none.
+
+    `argument` is its name in the signature of the call, where `value` numbers its position.
+    """
 
     value: str
     problem: str | None
     benchmark: str | None
+    argument: str | UnsetType = UNSET
 
 
 class PrecisionDiffers(FindingFact, frozen=True):

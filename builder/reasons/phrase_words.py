@@ -26,6 +26,7 @@ PHRASES: Mapping[str, Words] = {
     "more": Words("; and {more} more", "；另有 {more} 个"),
     "there": Words("; there: {name}", "；在该处名为 {name}"),
     "valueOf": Words("{value} of {at}", "{at} 的 {value}"),
+    "argumentNamed": Words("{argument} ({value})", "{argument}（{value}）"),
     "before.nothing": Words(", and nothing before it explains that", "，此前没有任何差异能解释它"),
     "before.hardly": Words(
         ", and what differs before it explains less than 1 % of that",

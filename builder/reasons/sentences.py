@@ -115,6 +115,9 @@ def _facts(reason: Fact, language: Language) -> dict[str, object]:
         facts["problem"], facts["benchmark"] = shown
     if "sure" in facts:
         facts["sure"] = _phrase(f"sure.{facts['sure']}", language)
+    if facts.get("argument", UNSET) is not UNSET:
+        named = {name: facts[name] for name in ("value", "argument")}
+        facts["value"] = _phrase("argumentNamed", language, **named)
     if facts.get("at", UNSET) is not UNSET:
         facts["value"] = _phrase("valueOf", language, value=facts["value"], at=facts["at"])
     if language != "en":

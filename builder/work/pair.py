@@ -14,6 +14,7 @@ from builder.diagnosis.by_interfaces import walk_by_interfaces
 from builder.diagnosis.choice_margins import ChoiceMargin, choice_margins, say_amplified
 from builder.diagnosis.first_tokens import say_first_tokens
 from builder.diagnosis.framework_defaults import name_defaults
+from builder.diagnosis.named_arguments import name_arguments
 from builder.diagnosis.tied_parameters import say_tied
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
@@ -138,6 +139,7 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     walked = _with_margins(walked, margins)
     walked = replace(walked, findings=say_tied(comparison, walked.findings))
     name_defaults(comparison.matching, walked.findings)
+    name_arguments(comparison.matching, walked.findings)
     return walked if merged is None else with_layout_findings(walked, comparison, merged)
 
 

@@ -22,6 +22,7 @@ from tests.build_backend.environments import (
 pytestmark = pytest.mark.packaging
 
 PAGE = "tb_graph_ascend/static/index.html"
+NAMES = "builder/operators/argument_names.json"
 KERNEL = "msprobe_core/values/libone_pass.so"
 
 
@@ -82,6 +83,7 @@ def test_wheel_carries_bundle_types_and_entry_points(wheel: Path) -> None:
     assert tops == {"msprobe", "msprobe_core", "builder", "tb_graph_ascend"}
     assert not any(name.startswith("tb_graph_ascend/frontend/") for name in names)
     compiles = COMPILER is not None
+    assert NAMES in names
     assert (KERNEL in names) == compiles == (not wheel.name.endswith("-any.whl"))
 
 

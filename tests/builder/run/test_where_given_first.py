@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 import builder
 from builder.reasons import ArgumentDiffers, Explained
+from builder.reasons.sentences import sentences
 from builder.run.build import BuildResult
 from msprobe_core import PrecisionDebugger
 
@@ -51,8 +52,16 @@ def test_the_first_call_that_is_given_it_is_named(tmp_path: Path) -> None:
     assert [place.name for place in finding.places] == ["Functional.batch_norm.1.forward"]
     told, *more = finding.reasons
     assert isinstance(told, ArgumentDiffers)
+    assert told.argument == "momentum"
     (seen,) = [reason for reason in more if isinstance(reason, Explained)]
-    assert seen.at == "Functional.batch_norm.1.forward"
+    assert (seen.at, seen.argument) == ("Functional.batch_norm.1.forward", "running_mean")
+
+
+def test_the_argument_is_told_by_its_name(tmp_path: Path) -> None:
+    (finding,) = compare(tmp_path, 0.9).findings
+    words = sentences(finding.reasons)
+    assert words[0].startswith("the argument momentum (input.6) is 0.9 here and 0.1 in")
+    assert words[1].startswith("running_mean (input.1) of Functional.batch_norm.1.forward is ")
 
 
 def test_an_equal_argument_is_no_finding(tmp_path: Path) -> None:

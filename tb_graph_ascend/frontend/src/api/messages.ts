@@ -505,8 +505,8 @@ export interface components {
          * Explained
          * @description How far a value is off, relative, and how much of that what differs before it explains.
          *
-         *     `of` says what `apart` is of, `at` which other call the value is of. All elements may be those
-         *     of the benchmark times one `factor`.
+         *     `of` says what `apart` is of, `at` which other call the value is of, `argument` what its
+         *     signature names it. All elements may be those of the benchmark times one `factor`.
          */
         Explained: {
             /** @enum {unknown} */
@@ -517,6 +517,7 @@ export interface components {
             of?: ("elements" | "infinities" | "max" | "mean" | "min" | "norm" | "sketch") | "factor" | null;
             at?: string;
             factor?: number;
+            argument?: string;
         };
         /**
          * BeginsAtToken
@@ -908,6 +909,8 @@ export interface components {
         /**
          * ArgumentDiffers
          * @description A call is given another argument; both as text, None where a run gives none.
+         *
+         *     `argument` is its name in the signature of the call, where `value` numbers its position.
          */
         ArgumentDiffers: {
             /** @enum {unknown} */
@@ -915,6 +918,7 @@ export interface components {
             value: string;
             problem: string | null;
             benchmark: string | null;
+            argument?: string;
         };
         /**
          * PrecisionDiffers

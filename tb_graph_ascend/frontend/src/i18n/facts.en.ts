@@ -14,6 +14,7 @@ export const factsEn = {
   more: "; and {{more}} more",
   there: "; there: {{name}}",
   valueOf: "{{value}} of {{at}}",
+  argumentNamed: "{{argument}} ({{value}})",
   before: {
     nothing: ", and nothing before it explains that",
     hardly: ", and what differs before it explains less than 1 % of that",

@@ -36,7 +36,8 @@ const HARDLY = 0.01;
  * explains a difference is not true right `below` the call that does. */
 export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<string, Fact>, below: readonly Reason[] = []): Record<string, Fact | string> {
   const worded: Record<string, Fact | string> = { ...facts };
-  if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
+  if (typeof facts.argument === "string") worded.value = t("facts.argumentNamed", { value: String(facts.value), argument: facts.argument });
+  if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(worded.value), at: facts.at });
   for (const name of MEASURES) if (facts[name] === null) worded[name] = t("facts.untold");
   for (const name of GIVEN) if (facts[name] === null) worded[name] = t("facts.notGiven");
   for (const name of NAMED) if (typeof facts[name] === "string") worded[name] = facts[name].replaceAll(", ", t("facts.comma"));

@@ -14,6 +14,7 @@ export const factsZh = {
   more: "；另有 {{more}} 个",
   there: "；在该处名为 {{name}}",
   valueOf: "{{at}} 的 {{value}}",
+  argumentNamed: "{{argument}}（{{value}}）",
   before: {
     nothing: "，此前没有任何差异能解释它",
     hardly: "，此前的差异只能解释其中不到 1%",

@@ -37,6 +37,7 @@ describe("evidence", () => {
       "output.0 of lerp_ #0 is off by 30.0 %, and nothing before it explains that",
     );
     expect(reasonText(t, { ...off, explained: 1e-6 })).toContain("less than 1 % of that");
+    expect(reasonText(t, { ...off, value: "input.1", argument: "mask", at: "Torch.where.0.forward" })).toContain("mask (input.1) of where #0 is off");
   });
 
   it("ends before what its call explains", async () => {
