@@ -5,6 +5,7 @@ export const acrossEn = {
   title: "Score over the steps",
   plot: "Score of {{name}} over the steps, one line per rank",
   cell: "step {{step}}, rank {{rank}}: score {{score}}",
+  cellGiven: "step {{step}}, rank {{rank}}: score {{score}} of what it is given",
   cellOfCause: "step {{step}}, rank {{rank}}: the cause is there, too; no score of it was taken there",
   ofCause: "begins",
   pairs: "Worst score of every step and rank",

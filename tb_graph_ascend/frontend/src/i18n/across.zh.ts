@@ -5,6 +5,7 @@ export const acrossZh = {
   title: "各步的分数",
   plot: "{{name}} 随步数变化的分数，每张卡一条线",
   cell: "第 {{step}} 步，卡 {{rank}}：分数 {{score}}",
+  cellGiven: "第 {{step}} 步，卡 {{rank}}：其输入的分数 {{score}}",
   cellOfCause: "第 {{step}} 步，卡 {{rank}}：起因也在此处；此处未计其分数",
   ofCause: "始于此处",
   pairs: "各步与各卡的最差分数",

@@ -100,6 +100,11 @@ export function causeAt(causes: readonly Cause[], node: number | null): Cause | 
   return causes.find(({ finding }) => finding.node.id === node);
 }
 
+/** Whether what a node is given reads worse than what it puts out. */
+export function isGivenWorse({ score, input_score: input }: Pick<AcrossCell, "score" | "input_score">): boolean {
+  return input !== null && input > (score ?? 0) && scoreText(input) !== scoreText(score ?? 0);
+}
+
 /** The score of a node; of a call without a partner, which has none, that of what it hands on. */
 export function scoreWith(causes: readonly Cause[], { node, score, handed_on: handed = null }: Scored): number | null {
   return score ?? handed ?? causeAt(causes, node)?.finding.score ?? null;

@@ -10,7 +10,7 @@ import { scoreText } from "../../text/numbers";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
-import { noSeriesText, scoreWith, unscoredText } from "../../state/causes";
+import { isGivenWorse, noSeriesText, scoreWith, unscoredText } from "../../state/causes";
 import { colourName } from "../../graph/linecolours";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
@@ -65,10 +65,11 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
     return <span className="cell absent" title={t(alone ? "across.alone" : "across.absent")} />;
   }
   const { step, rank, node } = cell;
-  const score = scoreWith(causes, cell);
+  const isGiven = isGivenWorse(cell);
+  const score = isGiven ? cell.input_score : scoreWith(causes, cell);
   const single = data?.comparison === false;
   const word = unscoredText(t, causes, cell);
-  const said = word === null ? t("across.cell", { step, rank, score: scoreText(score) }) : t("across.cellOfCause", { step, rank });
+  const said = word === null ? t(isGiven ? "across.cellGiven" : "across.cell", { step, rank, score: scoreText(score) }) : t("across.cellOfCause", { step, rank });
   const label = single ? t("findings.place", { step, rank }) : said;
   return <ScoreCell label={label} score={score} single={single} current={current} go={() => goTo({ step, rank, node })} word={word} />;
 }
@@ -106,5 +107,6 @@ function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) 
 }
 
 function scoreAt(across: Across, step: number, rank: number): number | null {
-  return across.cells.find((cell) => cell.step === step && cell.rank === rank)?.score ?? null;
+  const found = across.cells.find((cell) => cell.step === step && cell.rank === rank);
+  return found === undefined ? null : isGivenWorse(found) ? found.input_score : found.score;
 }

@@ -17,6 +17,7 @@ import { scoreText } from "../../text/numbers";
 import { nodeScoreSentence } from "../../text/scores";
 import { CopyButton } from "../parts/CopyButton";
 import { CauseScore } from "../parts/CauseScore";
+import { NodeScore } from "../parts/NodeScore";
 import { ScoreChip } from "../parts/ScoreChip";
 
 export function SelectedHead({ details }: { details: NodeDetails }) {
@@ -62,7 +63,7 @@ function OwnScore({ details }: { details: NodeDetails }) {
   }
   return (
     <>
-      {(node.score !== null || !cause) && <ScoreChip score={node.score} title={scoreTitle(t, details)} />}
+      {(node.score !== null || !cause) && <NodeScore score={node.score} input={node.input_score} title={scoreTitle(t, details)} />}
       {cause && (node.score === null || leadsToMore(cause)) && <CauseScore cause={cause} />}
     </>
   );

@@ -17,7 +17,7 @@ import { isSameCause } from "../../state/samecause";
 import { useApp } from "../../state/store";
 import { CauseScore } from "../parts/CauseScore";
 import { FailureNotice } from "../parts/FailureNotice";
-import { ScoreChip } from "../parts/ScoreChip";
+import { NodeScore } from "../parts/NodeScore";
 import { FlowEnds } from "./FlowEnds";
 
 export function TracePanel({ details: { node } }: { details: NodeDetails }) {
@@ -186,7 +186,7 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
       ) : (
         hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>
       )}
-      {(hop.score !== null || !cause) && <ScoreChip score={hop.score} />}
+      {(hop.score !== null || !cause) && <NodeScore score={hop.score} input={hop.input_score} />}
       {cause && (hop.score === null || leadsToMore(cause)) && <CauseScore cause={cause} />}
       {found && <EndTag cause={cause} perhaps={perhaps} />}
     </li>

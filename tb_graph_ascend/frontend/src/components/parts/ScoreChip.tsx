@@ -5,7 +5,7 @@ import { inkFill, rampFill } from "../../graph/ramp";
 
 interface ScoreChipProps {
   score: number | null;
-  title?: string;
+  title?: string | undefined;
   said?: string | null;
 }
 
