@@ -18,6 +18,10 @@ import torch
 from builder.operators.argument_names import WRITTEN
 
 _OWNERS = {"Functional": torch.nn.functional, "Torch": torch, "Tensor": torch.Tensor}
+_SUBSCRIPTS = {
+    "Tensor.__getitem__": ["", "index"],
+    "Tensor.__setitem__": ["", "index", "value"],
+}
 _UNTOLD = ("self", "input")
 _SIZES = ("List[int]", "List[SymInt]")
 
@@ -30,7 +34,7 @@ def argument_names() -> dict[str, list[str]]:
         for call in sorted(vars(owner) if owner is not torch.Tensor else dir(owner))
         if not call.startswith("__") and callable(getattr(owner, call))
     }
-    return {call: names for call, names in named.items() if any(names[1:])}
+    return {call: names for call, names in named.items() if any(names[1:])} | _SUBSCRIPTS
 
 
 def _signatures(owner: object, call: str) -> Iterator[list[str]]:

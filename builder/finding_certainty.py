@@ -31,6 +31,7 @@ from builder.reasons import (
     RewrittenOn,
     RewrittenThere,
     UnrecordedDiffers,
+    UpdatedAlone,
     do_heal,
 )
 from builder.reasons.first_reasons import CALLED, tells_of_calls
@@ -38,10 +39,19 @@ from builder.reasons.first_reasons import CALLED, tells_of_calls
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
 # how both dumps say that it is called, with elements that differ behind it; sketches of elements;
-# those at the edges of modules of two programs, or at calls of theirs that correspond; statistics
-# alone, by scores; a way or a match that nobody recorded. What heals rests on what comes of it.
+# which parameters optimizers update; those at the edges of modules of two programs, or at calls of
+# theirs that correspond; statistics alone, by scores; a way or a match that nobody recorded. What
+# heals rests on what comes of it.
 Basis: TypeAlias = Literal[
-    "measured", "called", "estimated", "edges", "paired_calls", "scores", "guessed", "healed"
+    "measured",
+    "called",
+    "updated",
+    "estimated",
+    "edges",
+    "paired_calls",
+    "scores",
+    "guessed",
+    "healed",
 ]
 
 
@@ -95,6 +105,8 @@ def basis_of(
         return "scores"
     if across is not None:
         return across
+    if isinstance(first, UpdatedAlone):
+        return "updated"
     if tells_of_calls(reasons):
         return "called"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
@@ -116,7 +128,7 @@ def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Ce
 
 
 def _word(first: Reason, basis: Basis, *, behind: bool) -> CertaintyWord:
-    is_seen = basis in ("measured", "called", "estimated")
+    is_seen = basis in ("measured", "called", "updated", "estimated")
     if is_seen and not behind:
         return "certain"
     if behind:
@@ -143,6 +155,10 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
     "basis.called": Words(
         "both recordings say what is called and with what, and the values after it differ",
         "两次运行都记录了调用了什么、以什么参数调用，且其后的值不同",
+    ),
+    "basis.updated": Words(
+        "both recordings say which parameters each optimizer updates",
+        "两次运行都记录了各自的优化器更新哪些参数",
     ),
     "basis.estimated": Words(
         "compared by projections of all elements, which differ by more than rounding (errors "

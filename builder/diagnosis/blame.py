@@ -176,19 +176,27 @@ class Blame:
         """Name what cuts gradients off: beside a finding of something else only leaves.
 
         What follows from that is none: without a gradient the calls that clip it and update by it
-        are not made, or read other sums.
+        are not made, or read other sums. What runs before all that was named comes of nothing of
+        it, and explains no value of the forward pass.
         """
         known = self._known
         named = [*known.findings]
         wanted = self._changes.wanted_by_one_run
         follow = all(self._may_follow(finding, wanted) for finding in named)
-        gone = self._changes.lost_gradients(None if follow else self._is_leaf)
+        is_first = wanted is not None and not any(
+            one.order <= wanted.order or self._changes.is_cut_before(one.node, wanted)
+            for one in named
+        )
+        gone = self._changes.lost_gradients(None if follow or is_first else self._is_leaf)
         if gone is None and follow and named:
             gone = self._changes.lone_backward()
         if gone is None:
             return
-        for finding in named if follow else ():
-            known.take_back(finding)
+        for finding in named if follow or is_first else ():
+            if follow or self._may_follow(finding, wanted):
+                known.take_back(finding)
+            elif finding is named[0] and finding.node.phase == "forward":
+                finding.stands_alone = True
         self._opened(gone)
 
     def _may_follow(self, finding: Finding, wanted: Change | None) -> bool:

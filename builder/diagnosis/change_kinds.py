@@ -6,6 +6,7 @@ call that one run alone makes, the same argument, the same input that another ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -47,6 +48,8 @@ from builder.reasons import (
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Side = Literal["problem", "benchmark"]
+# A frame of a stack without its number and its text.
+_FUNCTION = re.compile(r"(File .*?), line \d+, (in [^,]+)")
 # What a line that somebody wrote anew shows as.
 _WRITTEN_ANEW = (
     ArgumentDiffers,
@@ -71,12 +74,15 @@ def kinds_of(tree: Tree, finding: Finding) -> tuple[str, ...]:
     """What a finding shares with all places of its cause; nothing where no stack tells its line.
 
     Of calls that a line of the user's own makes otherwise it is the line, too: whoever wrote it
-    anew added a call, left one out or gave another argument, and their gradients follow.
+    anew added a call, left one out or gave another argument, and their gradients follow. Calls of
+    one kind to which one function gives another argument, here and there the same, it gives what it
+    has worked out once.
     """
-    kinds = Kinds(tree)
+    kinds, reason = Kinds(tree), finding.reasons[0]
     found = kinds.all_of(finding.node, _changes_of(finding))
-    line = kinds.of_line(finding.node) if isinstance(finding.reasons[0], _WRITTEN_ANEW) else None
-    return found if line is None else (*found, line)
+    line = kinds.of_line(finding.node) if isinstance(reason, _WRITTEN_ANEW) else None
+    given = kinds.of_function(finding.node, reason) if isinstance(reason, ArgumentDiffers) else None
+    return (*found, *(kind for kind in (line, given) if kind is not None))
 
 
 def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
@@ -192,6 +198,19 @@ class Kinds:
         if lines is None or lines[0] != lines[1] or is_of_framework(lines[0]):
             return None
         return _short(("line", lines[0]))
+
+    def of_function(self, node: TreeNode, given: ArgumentDiffers) -> str | None:
+        """What the function of the user's that makes a call gives it otherwise, on any line.
+
+        The module around tells functions of one name apart, as `forward` is.
+        """
+        lines = self._lines_of(node)
+        function = lines and _FUNCTION.match(lines[1])
+        if not function or is_of_framework(function[0]):
+            return None
+        around = node.parent.entry.type_name if node.parent and node.parent.entry else None
+        told = (around, type_of(node.name), given.value, given.problem, given.benchmark)
+        return _short(("given", *function.groups(), *told))
 
     def _lines_of(self, node: TreeNode) -> tuple[str, str] | None:
         if node.stack is None or node.holds_gradients:

@@ -245,7 +245,7 @@ class Changes:
             change
             for change in self._live()
             if change.order <= first.order and _is_unmatched(change)
-            if change.node.phase == first.node.phase
+            if change.node.direction == first.node.direction
         ]
         cut = self._latest(c for c in before if is_in(c.scope, first.node))
         while cut is None:

@@ -93,9 +93,11 @@ class Expectations:
         if node.holds_gradients:
             for call in self.calls_of(node.backward or node.parent):
                 rows += self.known.inputs(call)
-            for call in self.calls_of(node.forward):
-                rows += [] if call is node.forward else self.known.tensor_rows(call)
-        return rows + (self.known.tensor_rows(node.forward) if node.forward is not None else [])
+            for call in self.calls_of(node.goes_through):
+                rows += [] if call is node.goes_through else self.known.tensor_rows(call)
+        return rows + (
+            self.known.tensor_rows(node.goes_through) if node.goes_through is not None else []
+        )
 
     def _guessed(self, floats: list[int], row: int, uncancelled: float = 0.0) -> float:
         """A multiple of the shares by which all that was read is apart.
@@ -138,6 +140,7 @@ class Expectations:
         forward, flowing = self._flowing(node, floats)
         walked = self._random_walk(node, row, flowing)
         came = self._guessed(floats, row, walked if node.holds_gradients else 0.0)
+        came += self._gathered(node, row)
         came += self.gated(node, list(forward), flowing)
         return Expectation(came, self._cancelled(row, flowing, walked), told=False)
 
@@ -159,7 +162,9 @@ class Expectations:
 
     def _flowing(self, node: TreeNode, floats: list[int]) -> tuple[set[int], list[int]]:
         """The rows of a gradient's forward call, and which of `floats` flow back into it."""
-        forward = set(self._paired.rows(node.forward)) if node.forward is not None else set()
+        forward = (
+            set(self._paired.rows(node.goes_through)) if node.goes_through is not None else set()
+        )
         return forward, [r for r in floats if r not in forward]
 
     def _cancelled(self, row: int, flowing: list[int], walked: float) -> float:
@@ -175,14 +180,14 @@ class Expectations:
     def _random_walk(self, node: TreeNode, row: int, flowing: list[int]) -> float:
         """The norm that a parameter's gradient would have, were its terms of random signs."""
         shape = self._paired.theirs[row].shape or ()
-        if not shape or node.forward is None or not flowing:
+        if not shape or node.goes_through is None or not flowing:
             return 0.0
         dy = max(flowing, key=self.known.size.__getitem__)
         if self.known.size[dy] == self.known.size[row]:
             return 0.0  # no parameter's
         if len(shape) == 1:
             return self.known.norm[dy]  # a bias: the flow itself, added up over all positions
-        read = [r for r in self.known.inputs(node.forward) if not self._paired.is_integer(r)]
+        read = [r for r in self.known.inputs(node.goes_through) if not self._paired.is_integer(r)]
         if not read or not self.known.size[dy] or not self.known.size[read[0]]:
             return 0.0
         positions = self.known.size[dy] / max(1, shape[0])
@@ -198,20 +203,52 @@ class Expectations:
         known = [one for one in came if one is not None]
         if len(known) < len(came):
             return None
-        return max(sum(known), self._handed_on(node, row))
+        return max(sum(known), self._handed_on(node, row)) + self._gathered(node, row)
+
+    def _gathered(self, node: TreeNode, row: int) -> float:
+        """How far apart the gradient was that an earlier pass left of the same parameter."""
+        earlier = self._earlier_gradients.get(node) if node.holds_gradients else None
+        rows = self.known.outputs(earlier) if earlier in self._matching.partner else []
+        key = self._paired.comparison.keys[row]
+        same = [r for r in rows if self._paired.comparison.keys[r] == key]
+        return max(map(self.known.reach, same), default=0.0)
+
+    @cached_property
+    def _earlier_gradients(self) -> dict[TreeNode, TreeNode]:
+        """What holds a module's gradients, by the node that holds what they grew to."""
+        latest: dict[str, TreeNode] = {}
+        found: dict[TreeNode, TreeNode] = {}
+        for node in self._matching.problem.in_order:
+            if node.holds_gradients:
+                if node.owner in latest:
+                    found[node] = latest[node.owner]
+                latest[node.owner] = node
+        return found
 
     def _handed_on(self, node: TreeNode, row: int) -> float:
         """How far apart a call has put out what stands beside it as the gradient of a parameter."""
         if not node.holds_gradients:
             return 0.0
         shape, total = sorted(self._paired.theirs[row].shape or ()), 0.0
-        for module in self.calls_of(node.forward):
+        for module in self.calls_of(node.goes_through):
             call = self._sole_call(module)
             back = call.backward if call is not None else None
             rows = self.known.outputs(back) if back in self._matching.partner else []
             same = [r for r in rows if sorted(self._paired.theirs[r].shape or ()) == shape]
             total += max(map(self.known.reach, same), default=0.0)
         return total
+
+    def is_differentiated_again(self, node: TreeNode) -> bool:
+        """Whether a parameter's gradient holds what a later pass brought through an earlier one.
+
+        As of a penalty on gradients: the pass that made these is differentiated itself.
+        """
+        passes = (call.backward for call in self.calls_of(node.goes_through))
+        return node.holds_gradients and any(
+            back.micro_step == node.micro_step and back.in_step[0] < node.in_step[0]
+            for back in passes
+            if back is not None
+        )
 
     def calls_of(self, module: TreeNode | None) -> list[TreeNode]:
         """All calls of a module in one direction."""
@@ -232,7 +269,7 @@ class Expectations:
 
         A parameter's gradient sums over every call of its module; none where one is not known.
         """
-        forward, entry = node.forward, node.entry
+        forward, entry = node.goes_through, node.entry
         if forward is None or entry is None:
             return []
         if not node.holds_gradients:

@@ -268,4 +268,16 @@ def _argument(record: Record) -> str:
         return f"a {canonical_dtype(record.dtype)} tensor"
     if record.type == "float" and isinstance(record.value, str):
         return record.value  # NaN and infinity come as text
-    return repr(record.value)
+    return slice_text(record.value) if record.type == "slice" else repr(record.value)
+
+
+def slice_text(bounds: object) -> str:
+    """The bounds of a slice as one writes them between brackets.
+
+    >>> slice_text([1, None, None]), slice_text([None, -1, 2])
+    ('1:', ':-1:2')
+    """
+    if not isinstance(bounds, list):
+        return str(bounds)
+    shown = ["" if bound is None else str(bound) for bound in bounds]
+    return ":".join(shown if shown[2:] != [""] else shown[:2])

@@ -31,7 +31,7 @@ class LoneBackward:
             node
             for tree, nodes in zip(trees, went, strict=True)
             for node in nodes
-            if node not in matching.partner and _forward_of(node, tree) in matching.partner
+            if node not in matching.partner and node.goes_through in matching.partner
             if counts[0][_owner(node)] != counts[1][_owner(node)]
             if not has(node.call, "converts")
         ]
@@ -59,13 +59,6 @@ class LoneBackward:
 
 def _backward_calls(tree: Tree) -> list[TreeNode]:
     return [n for n in tree.in_order if n.direction == "backward" and not n.holds_gradients]
-
-
-def _forward_of(node: TreeNode, tree: Tree) -> TreeNode | None:
-    """The call that a backward call goes back through, in whichever pass."""
-    if node.forward is not None or node.entry is None:
-        return node.forward
-    return tree.by_name.get(of_any_pass(node.entry.twin("forward")))
 
 
 def _owner(node: TreeNode) -> str:

@@ -98,7 +98,7 @@ class OwnHealing:
                 continue
             found.add(node)
             passing = [r for r in self._edges.sides[0].passing.get(node, ()) if _computes(r)]
-            if node.values[0] == node.values[1]:
+            if not self._puts_out(node):
                 is_lost |= not passing  # nothing tells who reads what it puts out
                 pending += passing
                 continue
@@ -108,6 +108,11 @@ class OwnHealing:
                 is_lost |= not readers  # it ends here, or nobody knows where it goes
                 pending += readers
         return found, is_lost
+
+    def _puts_out(self, node: TreeNode) -> bool:
+        """Whether any value of a call was recorded that it puts out; its arguments are none."""
+        keys = self._matching.problem.dump.values.keys
+        return any(keys[value].startswith("output") for value in range(*node.values))
 
     def _apart(self, node: TreeNode) -> Iterable[int]:
         """The values that a call puts out otherwise, or of which nothing tells."""

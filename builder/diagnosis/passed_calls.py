@@ -13,7 +13,7 @@ from functools import cached_property
 from math import sqrt
 from typing import TypeAlias
 
-from builder.diagnosis.facts import Facts
+from builder.diagnosis.facts import Facts, slice_text
 from builder.dump.passing_calls import PassingCall
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
@@ -116,6 +116,18 @@ class PassedCalls:
             for side, listed in enumerate(names):
                 nodes = (self._trees[side].by_name.get(name) for name in listed)
                 yield from (n for n in nodes if n is not None and n not in self._matching.partner)
+
+    def writers(self, row: int) -> Iterator[TreeNode]:
+        """The calls behind the way of a value that left what they read and nothing they put out."""
+        ways = self._ways(row)
+        for name in ways[0].ends if ways is not None else ():
+            node = self._trees[0].by_name.get(name)
+            if node is not None and self._puts_out_nothing(node):
+                yield node
+
+    def _puts_out_nothing(self, node: TreeNode) -> bool:
+        keys = self._trees[0].dump.values.keys
+        return not any(keys[at].startswith(_OUTPUT[1:]) for at in range(*node.values))
 
     def otherwise(self, row: int) -> tuple[TreeNode, GivenOtherwise] | None:
         """The nearest call on the way of a value that was given something else, and what."""
@@ -248,7 +260,9 @@ def _said(node: TreeNode, path: str) -> str:
 
 
 def _text(argument: tuple[str, object] | None) -> str | None:
-    return None if argument is None else str(argument[1])
+    if argument is None:
+        return None
+    return slice_text(argument[1]) if argument[0] == "slice" else str(argument[1])
 
 
 def _are_alike(one: tuple[str, object] | None, other: tuple[str, object] | None) -> bool:

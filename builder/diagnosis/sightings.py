@@ -70,10 +70,13 @@ class Sightings:
                     continue
                 at = latest.get(kind)
                 if at is not None and _goes_on(tree, found[at].node, named, prints):
-                    found[at] = Sighting(named, side, (kind,))
+                    found[at] = Sighting(named, side, found[at].kinds)
                 else:
                     latest[kind] = len(found)
-                    found.append(Sighting(named, side, (kind,)))
+                    goes_back = named.direction == "backward"  # where its call goes forward
+                    line = None if goes_back else kind_at.of_line(named)
+                    kinds = (kind,) if line is None else (kind, line)
+                    found.append(Sighting(named, side, kinds))
         return found
 
     # --- what one run calls otherwise -------------------------------------------------------------

@@ -77,6 +77,11 @@ def say_tied(comparison: Comparison, findings: Sequence[Finding]) -> list[Findin
     return _without_counts(findings, _more(ties), said[0]) if said else list(findings)
 
 
+def tied_names(comparison: Comparison) -> set[str]:
+    """What either run calls the parameters that one run alone shares."""
+    return {name for tie in _ties(comparison) for one in tie.holders for name in one.names}
+
+
 def _may_tell(finding: Finding) -> bool:
     told = finding.node.holds_gradients or finding.kind == "parameter_differs"
     return told and finding.side == "problem"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -84,6 +85,11 @@ class PairedRows:
     def is_reshaped(self, row: int) -> bool:
         """Whether the two sides have another shape, as after selecting other elements."""
         return self.ours[row].shape != self.theirs[row].shape
+
+    def is_resized(self, row: int) -> bool:
+        """Whether the tensors of a row have other numbers of elements on the two sides."""
+        ours, theirs = self.ours[row].shape, self.theirs[row].shape
+        return None not in (ours, theirs) and prod(ours or ()) != prod(theirs or ())
 
     def share_a_value(self, left: list[int], right: list[int]) -> bool:
         """Whether the same tensor of the problem side stands in both lists of rows."""

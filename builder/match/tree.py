@@ -5,13 +5,14 @@ Siblings stand in the order in which they began; execution order is the order of
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.dump.reader import Dump
 from builder.operators.table import plain_name
-from msprobe_core.format import Direction, EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format import Direction, EntryName, NameSyntaxError, of_any_pass, parse_entry
 
 Kind = Literal["root", "module", "api", "collection"]
 StepPhase = Literal["forward", "backward", "after"]
@@ -39,6 +40,7 @@ class TreeNode:
     )  # of those above it the one below the root
     forward: TreeNode | None = field(default=None, repr=False)
     backward: TreeNode | None = field(default=None, repr=False)
+    goes_through: TreeNode | None = field(default=None, repr=False)  # `forward`, in any pass
     children: list[TreeNode] = field(default_factory=list)
     values: tuple[int, int] = (0, 0)
     stack: int | None = None
@@ -126,6 +128,7 @@ def build_tree(dump: Dump) -> Tree:
     _link_passes(by_name)
     _place_gradients(root, by_name)
     _place_recomputed(by_name)
+    _place_late(by_name)
     _adopt(root, by_name)
     parents_first = subtree(root)
     if len(parents_first) <= len(by_name):
@@ -206,7 +209,9 @@ def _link_passes(by_name: dict[str, TreeNode]) -> None:
     for node in by_name.values():
         if node.direction != "backward" or node.entry is None:
             continue
-        node.forward = by_name.get(node.entry.twin("forward"))
+        forward = node.entry.twin("forward")
+        node.forward = by_name.get(forward)
+        node.goes_through = by_name.get(of_any_pass(forward))
         if node.holds_gradients:
             node.backward = by_name.get(node.entry.twin("backward"))
         elif node.forward is not None:
@@ -218,19 +223,26 @@ def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
 
     They are numbered by themselves: where a call of a module got no gradient, as one whose result
     is detached, the first gradients are of a later call. So the n-th are of the n-th backward entry
-    where there are as many of both; else they may be a sum over several calls.
+    where there are as many of both. Else they are a sum over several calls, and were written when
+    the last of these ran.
     """
     free = [n for n in by_name.values() if n.parent is root and n.holds_gradients]
-    lost = {node.owner for node in free if node.backward is None}
-    passes: dict[str, list[TreeNode]] = {owner: [] for owner in lost}
-    gradients: dict[str, list[TreeNode]] = {owner: [] for owner in lost}
-    for node in by_name.values() if lost else ():
-        if node.owner in lost and node.direction == "backward":
+    owners = {node.owner for node in free}
+    passes: dict[str, list[TreeNode]] = {owner: [] for owner in owners}
+    gradients: dict[str, list[TreeNode]] = {owner: [] for owner in owners}
+    for node in by_name.values() if owners else ():
+        if node.owner in owners and node.direction == "backward":
             (gradients if node.holds_gradients else passes)[node.owner].append(node)
-    for owner in lost:
-        if len(passes[owner]) == len(gradients[owner]):
-            for node, own in zip(gradients[owner], passes[owner]):
-                node.backward = own
+    for owner in owners:
+        own, left = passes[owner], gradients[owner]
+        if 1 < len(left) < len(own):
+            last = [min(own, key=lambda n: abs(n.began - g.began)) for g in left]
+            if len(set(last)) == len(left):
+                for node, one in zip(left, last):
+                    node.backward = one
+        elif len(own) == len(left):
+            for node, one in zip(left, own):
+                node.backward = node.backward or one
     for node in free:
         node.parent = node.backward or by_name.get(f"{node.owner}.backward.0") or root
 
@@ -245,6 +257,33 @@ def _place_recomputed(by_name: dict[str, TreeNode]) -> None:
         node.recomputed = True
         if node.kind == "module" and node.entry is not None:
             node.parent = _latest_backward(node.entry, by_name) or parent
+
+
+def _place_late(by_name: dict[str, TreeNode]) -> None:
+    """Put what only a later pass reaches into that pass of the module around it.
+
+    An embedding gets no gradient where the loss is differentiated with respect to the data: its
+    first backward entry is of the second pass, and has the parent that the first pass left behind.
+    """
+    later = _later_passes(by_name)
+    forward = [n.began for n in by_name.values() if n.direction == "forward" and not n.recomputed]
+    for node in by_name.values() if later else ():
+        parent = node.parent
+        if parent is None or parent.name not in later or node.direction != "backward":
+            continue
+        at = bisect_right(forward, parent.began)
+        if at < len(forward) and forward[at] < node.began:
+            node.parent = next((n for n in later[parent.name] if n.began > forward[at]), parent)
+
+
+def _later_passes(by_name: dict[str, TreeNode]) -> dict[str, list[TreeNode]]:
+    """Modules by the name of their first pass, with what stands for the second and further ones."""
+    later: dict[str, list[TreeNode]] = {}
+    for name, node in by_name.items():
+        first = of_any_pass(name)
+        if first != name and node.kind == "module":
+            later.setdefault(first, []).append(node)
+    return later
 
 
 def _latest_backward(entry: EntryName, by_name: dict[str, TreeNode]) -> TreeNode | None:
@@ -299,9 +338,17 @@ def _began(node: TreeNode) -> float:
 
 
 def _mark_after_backward(root: TreeNode) -> None:
+    """Tell what runs behind the gradients of its micro-step, and what is another turn.
+
+    What is differentiated itself behind a backward pass, as a penalty on gradients is, belongs to
+    a further forward pass; what a hook calls, or an optimizer, is not.
+    """
     begun: set[int] = set()
     turn, turns = 0, {0: 0}
     for child in root.children:
+        if child.micro_step in begun and child.direction == "forward" and child.backward:
+            begun.discard(child.micro_step)
+            turn = turns[child.micro_step] = turns[child.micro_step] + 1
         child.after_backward = child.direction != "backward" and child.micro_step in begun
         if child.direction == "backward":
             begun.add(child.micro_step)

@@ -29,6 +29,7 @@ from builder.reasons.of_findings import (
     TiedHere,
     TiedThere,
     UnrecordedDiffers,
+    UpdatedAlone,
 )
 from builder.reasons.of_values import AttributeDiffers
 
@@ -47,6 +48,7 @@ CALLED = (
     PrecisionDiffers,
     TiedHere,
     TiedThere,
+    UpdatedAlone,
 )
 # What a call reads differs, and no other call is named that it reads: the call itself is as in the
 # other run. What reads another call (`Rewired`, `FedOtherwise`) is written otherwise itself.

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, Union
 
 from msgspec import UNSET, UnsetType
 
-from builder.reasons.fact import ErrorOf, FindingFact, Measured
+from builder.reasons.fact import ErrorOf, FindingFact, Measured, Side
 
 
 class Introduced(FindingFact, frozen=True):
@@ -304,6 +304,17 @@ class GradientsCleared(FindingFact, frozen=True):
     step: int
 
 
+class UpdatedAlone(FindingFact, frozen=True):
+    """The optimizer of one run alone updates `count` parameters of which both have gradients.
+
+    `names` are the first of them.
+    """
+
+    side: Side
+    names: str
+    count: int
+
+
 class TiedThere(FindingFact, frozen=True):
     """Parameters `names` are one in the benchmark run; the problem run has `count` instead."""
 
@@ -552,6 +563,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Rewritten,
     RewrittenOn,
     RewrittenThere,
+    UpdatedAlone,
     TiedThere,
     TiedHere,
     OptimizerDiffers,

@@ -38,6 +38,11 @@ WEIGHT_SENTENCES: Mapping[str, Words] = {
         "backward pass (step {step}), to which the benchmark run adds",
         "问题侧在两者之间将梯度清零：此梯度缺少此前（第 {step} 步）的部分，而标杆侧在其上累加",
     ),
+    "updated_alone": Words(
+        "only the {side:side} run's optimizer updates {names}; both runs have gradients of them "
+        "(parameters: {count})",
+        "只有{side:side}的优化器更新 {names}；两侧都有它们的梯度（参数个数：{count}）",
+    ),
     "tied_there": Words(
         "in the benchmark {names} are one parameter with one gradient (tied weights); here they "
         "are {count}, each with a gradient of its own",

@@ -58,11 +58,12 @@ REPORT_VERSION = 1
 
 
 def reach_told(certain: int, perhaps: int | None, divergent: int | None, places: int) -> str | None:
-    """How far a cause reaches, as the page says it; None where nothing diverges, or none counted.
+    """How far a cause reaches, as the page says it; None where nothing was traced back to it.
 
-    `places` is over how many pairs of step and rank it is counted.
+    `places` is over how many pairs of step and rank it is counted. What it leads to may not have
+    been followed, as a gradient that one run lacks: that none is traced is not told as a number.
     """
-    if not divergent:
+    if not divergent or not (certain or perhaps):
         return None
     where = "there" if places == 1 else f"in its {places} pairs (step, rank)"
     told = f"all {certain}" if certain == divergent > 1 else f"{certain} of {divergent}"

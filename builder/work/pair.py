@@ -11,9 +11,11 @@ from builder.compare.modes import mode_of
 from builder.compare.rounding import MovedTokens
 from builder.diagnosis.blame import Walked, flows_of, walk, walk_by_scores
 from builder.diagnosis.by_interfaces import walk_by_interfaces
+from builder.diagnosis.calls_of_line import say_whole_line
 from builder.diagnosis.choice_margins import ChoiceMargin, choice_margins, say_amplified
 from builder.diagnosis.first_tokens import say_first_tokens
 from builder.diagnosis.framework_defaults import name_defaults
+from builder.diagnosis.lone_parameters import say_late, say_lone_parameters
 from builder.diagnosis.named_arguments import name_arguments
 from builder.diagnosis.tied_parameters import say_tied
 from builder.dump.matrices import Matrices, multiply
@@ -137,8 +139,10 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     else:
         walked = walk_by_scores(comparison, threshold, pair.flows)
     walked = _with_margins(walked, margins)
-    walked = replace(walked, findings=say_tied(comparison, walked.findings))
+    findings = say_lone_parameters(comparison, say_tied(comparison, walked.findings))
+    walked = replace(walked, findings=findings, late=say_late(comparison, walked.late))
     name_defaults(comparison.matching, walked.findings)
+    say_whole_line(comparison, walked.findings)
     name_arguments(comparison.matching, walked.findings)
     return walked if merged is None else with_layout_findings(walked, comparison, merged)
 

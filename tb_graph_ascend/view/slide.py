@@ -181,7 +181,8 @@ def _where(cause: Cause, words: SlideWords, share: DivergentShares) -> Iterator[
         count, perhaps = sum(one.count for one in own), sum(one.perhaps for one in own)
         told = words.led_back_all if count == share.divergent > 1 else words.led_back
         guessed = words.led_back_perhaps.format(count=perhaps) if perhaps else ""
-        yield told.format(count=count, divergent=share.divergent) + guessed
+        if count or perhaps:
+            yield told.format(count=count, divergent=share.divergent) + guessed
 
 
 def _measured(since: Since, language: Language, reason: str | None) -> _Subject | None:

@@ -38,7 +38,10 @@ def twice(x: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("more", "input.2 is a float32 tensor here and not given in the benchmark"),
+        (
+            "more",
+            "the argument bias (input.2) is a float32 tensor here and not given in the benchmark",
+        ),
         ("masked", "input.attn_mask is a bool tensor here and"),
     ],
 )

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
-from builder.reasons import sentence
+import builder
+from builder.reasons import BatchDiffers, sentence
+from msprobe_core import PrecisionDebugger
 from tests.builder.diagnosis.small_runs import A, B, Entries, findings, names
 from tests.builder.dumps import Json, forward, tensor
 from tests.told import facts
@@ -135,3 +139,34 @@ def test_what_a_script_reads_beside_modules_may_be_a_table_of_its_own(
     found = findings(tmp_path, entries(4), entries(9))
     assert names(found) == [A]
     assert code in facts(found[0].reasons[0])["code"]
+
+
+class Towers(nn.Module):
+    """Two nets side by side, each given something else of a batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.image, self.text = nn.Linear(8, 4), nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 4))
+
+
+def recorded(path: Path, seed: int, *, tokens_differ: bool = True) -> Path:
+    torch.manual_seed(0)
+    towers = Towers()
+    image = torch.randn(6, 8, generator=torch.Generator().manual_seed(seed))
+    numbers = torch.Generator().manual_seed(seed if tokens_differ else 0)
+    tokens = torch.randint(0, 9, (6, 5), generator=numbers)
+    debugger = PrecisionDebugger(level="mix", dump_path=str(path))
+    with debugger.recording(towers):
+        scores = towers.image(image) @ towers.text(tokens).mean(1).T
+        nn.functional.cross_entropy(scores, torch.arange(6)).backward()  # type: ignore[no-untyped-call]
+    debugger.close()
+    return path
+
+
+@pytest.mark.parametrize("tokens_differ", [True, False])
+def test_other_data_of_several_nets_is_one_cause(tmp_path: Path, tokens_differ: bool) -> None:
+    ours = recorded(tmp_path / "problem", 1, tokens_differ=tokens_differ)
+    theirs = recorded(tmp_path / "benchmark", 0, tokens_differ=tokens_differ)
+    (finding,) = builder.build(ours, theirs, tmp_path / "o").findings
+    assert finding.name == "Module.image.Linear.forward.0"
+    assert isinstance(finding.reasons[0], BatchDiffers)

@@ -137,6 +137,7 @@ def test_without_stacks_nothing_is_a_place_but_findings(tmp_path: Path, benchmar
 # --- another fault is another cause ---------------------------------------------------------------
 
 LINE = "File model.py, line 3, in forward, \n return scaled(x, 2) * x"
+ELSEWHERE = "File model.py, line 9, in mixed, \n return scaled(x, 2)"
 OTHER = "File model.py, line 9, in forward, \n return scaled(x, 2)"
 
 
@@ -158,8 +159,15 @@ def causes(tmp_path: Path, ours: Mapping[str, tuple[object, float]], lines: dict
     return {names(finding)[0]: names(finding)[1:] for finding in made.findings}
 
 
-def test_the_same_change_at_another_line_is_another_cause(tmp_path: Path) -> None:
+def test_the_same_change_at_another_line_of_one_function_is_the_same(tmp_path: Path) -> None:
     lines = {f"Torch.scaled.{n}.forward": OTHER if n == 2 else LINE for n in range(4)}
+    ours = {name: (7, 20.0 * n + 9) for n, name in enumerate(lines)}
+    first, *places = lines
+    assert causes(tmp_path, ours, lines) == {first: places}
+
+
+def test_the_same_change_in_another_function_is_another_cause(tmp_path: Path) -> None:
+    lines = {f"Torch.scaled.{n}.forward": ELSEWHERE if n == 2 else LINE for n in range(4)}
     ours = {name: (7, 20.0 * n + 9) for n, name in enumerate(lines)}
     first, second, third, fourth = lines
     assert causes(tmp_path, ours, lines) == {first: [second, fourth], third: []}

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import builder
-from builder.reasons import GradientsCleared, GradientsKept
+from builder.reasons import GradientsCleared, GradientsKept, UpdatedAlone
 from builder.work.outcome import StoredFinding
 from evaluation.parallel.strip import Dumps, strip
 from msprobe.pytorch import PrecisionDebugger
@@ -240,7 +240,6 @@ def test_a_wrong_gradient_adds_up_to_nothing(tmp_path: Path) -> None:
         (NotUpdated, 1, "the benchmark run"),
         (StateLost, 2, "the problem run"),
         (OldWeightsLoaded, 0, "the problem run"),
-        (BiasLeftOut, 0, "the benchmark run"),
         (BackTwice, 0, "the problem run"),
     ],
 )
@@ -250,6 +249,12 @@ def test_what_one_run_alone_does_to_its_weights_is_one_cause(
     (found,) = findings_of(loop, tmp_path)
     assert found.step == step
     assert builder.reasons.sentence(found.reasons[0]).startswith(f"only {call} calls ")
+
+
+def test_a_parameter_that_one_optimizer_lacks_is_named(tmp_path: Path) -> None:
+    (found,) = findings_of(BiasLeftOut, tmp_path)
+    assert found.step == 0
+    assert found.reasons[0] == UpdatedAlone("benchmark", "out.bias", 1)
 
 
 @pytest.mark.parametrize("loop", [AllAtOnce, MeanByHand, ClearedToZero])

@@ -166,6 +166,8 @@ class ByExcess:
             found = self._of_module_output(node, cause)
         else:
             found = self._of_inputs(node, cause) or self._of_outputs(node, cause)
+        if cause is None:
+            cause = self._behind_unrecorded(node)
         if found is not None or cause is not None:
             return found or Verdict(node, cause)
         rows = [r for r in self._known.outputs(node) if self._known.distance[r] > 0]
@@ -197,15 +199,19 @@ class ByExcess:
             if node.forward is not None and self._shapes_gradient(node.forward):
                 makers.append(node.forward)
             if node.holds_gradients:
-                module = node.backward or node.parent
-                rows = self._known.inputs(module) if module in self._matching.partner else []
-                # It is what a call inside the module, or beside it, has put out.
-                makers += module.children if module is not None else []
-                makers += [m for r in rows if (m := self.maker(r)) is not None]
+                # It is what calls inside the module, or beside it, have put out.
+                for module in self._facts.expected.calls_of(node.backward or node.parent):
+                    rows = self._known.inputs(module) if module in self._matching.partner else []
+                    makers += module.children
+                    makers += [m for r in rows if (m := self.maker(r)) is not None]
         found = next((source[maker] for maker in makers if maker in source), None)
         if found is None and node.forward is not None:
             found = self._from_inside.get(node.forward)
-        return found or (self._of_other_readers(node) if node.holds_gradients else None)
+        if found is None and node.holds_gradients:
+            found = self._of_other_readers(node)
+            if found is None and self._facts.expected.is_differentiated_again(node):
+                return self._attribution.latest()
+        return found
 
     def _shapes_gradient(self, forward: TreeNode) -> bool:
         """Whether what a call read otherwise makes its gradient another one.
@@ -253,6 +259,21 @@ class ByExcess:
                 theirs = self._matching.partner.get(makers.theirs) if makers.theirs else None
                 made += [one for one in (makers.ours, theirs) if one is not None]
         return made
+
+    def _behind_unrecorded(self, node: TreeNode) -> Finding | None:
+        """The finding that something comes of which no recorded call hands on, and is as expected.
+
+        What reads a gradient, and gradients that come in on ways that nobody recorded, of which the
+        latest finding may be the reason.
+        """
+        if node.phase == "after":
+            return self._behind_gradients(node)
+        if node.direction != "backward" or not self._attribution.findings:
+            return None
+        known = self._known
+        lost = (r for r in known.inputs(node) if known.distance[r] > PLAIN * known.noise[r])
+        is_lost = any(self._edges.of_input(node, row).way == "outside" for row in lost)
+        return self._attribution.latest() if is_lost else None
 
     def _behind_gradients(self, node: TreeNode) -> Finding | None:
         """The finding that a value comes of which no recorded call made: a parameter's gradient, or
@@ -463,6 +484,8 @@ class ByExcess:
         if cause is not None and worst.times <= (PLAIN if worst.told else BEHIND):
             return None
         adds_up = cause is not None and node.holds_gradients
+        if adds_up and self._facts.expected.is_differentiated_again(node):
+            return None  # with what goes through calls of the first pass, which nothing records
         if adds_up and (not worst.told or self._of_other_readers(node) is not None):
             return None  # with that of another call of its parameter
         change = self._changes.of(node)
@@ -480,6 +503,8 @@ class ByExcess:
             picks = has(node.call, "chooses", "picks")
             blind = picks or any(known.distance[r] > 0 or self._may_hide(r) for r in read)
             return NO_EXCESS if blind else Excess(inf, row)
+        if known.paired.is_resized(row) and any(map(known.paired.is_resized, known.inputs(node))):
+            return NO_EXCESS  # what is read has other elements, repeated as often as shapes ask
         added_up = sketched_sums.of_call(known, node, row)
         if added_up is not None:
             return added_up

@@ -28,6 +28,7 @@ from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import Producers
 from builder.match.tree import TreeNode
 from builder.reasons import (
+    BatchDiffers,
     BatchRows,
     CalledEarlier,
     CalledLater,
@@ -178,7 +179,10 @@ class Parameters:
         return Named("parameter_differs", owner, reason, more=more, inherits=inherits)
 
     def _written(self, owner: TreeNode, row: int) -> Cause | None:
-        """The call that one run alone makes and that wrote a parameter before it was read."""
+        """What is to blame where a call of this step wrote a parameter before it was read.
+
+        A call that one run alone makes, or what led to the difference in what both runs write.
+        """
         readers = owner, self._facts.comparison.matching.partner[owner]
         sides = zip(self._producers, readers, self._facts.paired.value_pair(row), strict=True)
         made: list[TreeNode | None] = []
@@ -186,6 +190,9 @@ class Parameters:
             producers.reached = reader.exec_order
             made.append(producers.of(value))
         excess = Excess(inf, row, "changed", Makers(made[0], made[1]))
+        writer, partner = made[0], self._facts.comparison.matching.partner
+        if writer in partner and partner[writer] is made[1]:
+            return self._attribution.source.get(writer)
         known = self._facts, self._attribution, self._changes, self._edges, self
         return _maker_of_one_run(Case(owner, excess, *known, has_read=True))
 
@@ -273,7 +280,7 @@ def fed_other_data(case: Case) -> Cause | None:
         return None
     if not case.has_read and not gathers(case.node):
         return case.of_input(case.facts.batch_reason(case.node, [row]))
-    batch = _batch_of(case)
+    batch = _batch_of(case) or _data_of(case)
     if batch is not None:
         return batch
     if _reads_more_moved(case):
@@ -481,12 +488,23 @@ def through_a_call_without_values(case: Case) -> Cause | None:
         known = known or made.finding
     otherwise = passed.otherwise(row)
     if otherwise is None:
-        return known
+        return known or _written_otherwise(case)
     call, reason = otherwise
     named = case.attribution.source.get(call)
     if named is not None and named.node is call:
         return named
     return case.with_evidence(Named("argument_differs", call, reason, case.score))
+
+
+def _written_otherwise(case: Case) -> Cause | None:
+    """The call that wrote in place what is read, and puts out nothing, where it was given another
+    argument, as an index.
+    """
+    for writer in case.edges.passed.writers(case.excess.row):
+        change = case.changes.of(writer)
+        if change is not None:
+            return change.finding or case.of_change(change, traced=True)
+    return None
 
 
 def _fused_maker(case: Case) -> TreeNode | None:
@@ -539,6 +557,14 @@ def _batch_of(case: Case) -> Finding | None:
             case BatchRows(rows=ours, rows_there=theirs) if rows == [ours, theirs]:
                 return known
     return None
+
+
+def _data_of(case: Case) -> Finding | None:
+    """The finding of other data, where what is read is data as well: no call stands behind it."""
+    if not case.edges.passed.is_outside_data(case.excess.row):
+        return None
+    findings = case.attribution.findings
+    return next((one for one in findings if isinstance(one.reasons[0], BatchDiffers)), None)
 
 
 def _reads_more_moved(case: Case) -> bool:

@@ -299,6 +299,7 @@ export const en = {
   },
   match: {
     name: "same name",
+    renumbered: "same name, another number",
     path: "same path, another class",
     aligned: "aligned in sequence",
     crosswise: "the same values in another order",

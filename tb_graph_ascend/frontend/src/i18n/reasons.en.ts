@@ -56,6 +56,7 @@ export const reasonsEn: Record<string, string> = {
   rewritten_there: "the benchmark run reads other parameters here than its optimizer left in step {{step}}; this run reads what its optimizer left",
   gradients_kept: "the problem run did not clear the gradients in between: this one is the benchmark's plus that of an earlier backward pass (step {{step}})",
   gradients_cleared: "the problem run cleared the gradients in between: this one lacks that of an earlier backward pass (step {{step}}), to which the benchmark run adds",
+  updated_alone: "only the $t(facts.side.{{side}}) run's optimizer updates {{names}}; both runs have gradients of them (parameters: {{count}})",
   tied_there: "in the benchmark {{names}} are one parameter with one gradient (tied weights); here they are {{count}}, each with a gradient of its own",
   tied_here: "here {{names}} are one parameter with one gradient (tied weights); in the benchmark they are {{count}}, each with a gradient of its own",
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",

@@ -56,6 +56,7 @@ export const reasonsZh: Record<string, string> = {
   rewritten_there: "标杆侧在此处读取的参数不是其优化器在第 {{step}} 步留下的参数；问题侧读取的就是其优化器留下的参数",
   gradients_kept: "问题侧在两者之间没有将梯度清零：此梯度等于标杆侧的梯度加上此前（第 {{step}} 步）的梯度",
   gradients_cleared: "问题侧在两者之间将梯度清零：此梯度缺少此前（第 {{step}} 步）的部分，而标杆侧在其上累加",
+  updated_alone: "只有$t(facts.side.{{side}})的优化器更新 {{names}}；两侧都有它们的梯度（参数个数：{{count}}）",
   tied_there: "在标杆侧，{{names}} 是同一个参数（权重共享），共有一个梯度；在问题侧是 {{count}} 个参数，各有自己的梯度",
   tied_here: "在问题侧，{{names}} 是同一个参数（权重共享），共有一个梯度；在标杆侧是 {{count}} 个参数，各有自己的梯度",
   optimizer: "第 {{step}} 步的所有梯度都一致，因此差异来自优化器的更新",

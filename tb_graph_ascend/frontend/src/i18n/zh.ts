@@ -299,6 +299,7 @@ export const zh: Texts = {
   },
   match: {
     name: "同名",
+    renumbered: "同名，编号不同",
     path: "路径相同，类不同",
     aligned: "按序列对齐",
     crosswise: "数值相同，顺序不同",

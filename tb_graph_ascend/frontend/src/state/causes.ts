@@ -170,6 +170,7 @@ export function ledBackTo(
   const weights = alone && typeof before === "number" && finding.step <= before ? shares.earlier : 0;
   // A way through weights leads on in the step before, where a guess may lie on it.
   const guessed = (finding.perhaps ?? 0) > 0;
+  if (count + perhaps + weights === 0) return null; // what it leads to may not have been followed
   const through = weights > 0 ? t("answer.ledBackWeights", { count: weights, step: shares.earlier_step }) : "";
   const text = guessed
     ? ledBackText(t, count, shares.divergent) + perhapsText(t, perhaps + weights) + through
@@ -183,7 +184,7 @@ export function ledBackTo(
  * was not counted. */
 export function reachText(t: TFunction, { finding }: Cause): string | null {
   const { step, rank, propagated_to: count, perhaps, divergent, places } = finding;
-  if (!divergent || places.every((place) => place.step === step && place.rank === rank)) return null;
+  if (!divergent || !(count || perhaps) || places.every((place) => place.step === step && place.rank === rank)) return null;
   const told = count === divergent && count > 1 ? "answer.ledBackEverywhereAll" : "answer.ledBackEverywhere";
   return t(told, { count, divergent }) + perhapsText(t, perhaps ?? 0);
 }

@@ -44,7 +44,7 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
         </code>
       )}
       {node.match_reason !== null && node.kind !== "root" && (
-        <span className="tag">{matchText(t, node.match_reason)}</span>
+        <span className="tag">{node.match_reason === "name" && partner && partner.name !== node.name ? t("match.renumbered") : matchText(t, node.match_reason)}</span>
       )}
       <CauseThere details={details} />
       <PartnerActions details={details} />
@@ -56,14 +56,16 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
  * of a cause that itself hands on nothing that differs. */
 function OwnScore({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
-  const { node, handed_on: handed } = details;
+  const { handed_on: handed } = details;
+  // The scores of a pair are the problem's: the benchmark's node of it shows the same.
+  const node = details.node.side === "benchmark" && details.partner ? details.partner : details.node;
   const cause = causeAt(useAnswer().data?.causes ?? [], node.id);
   if (node.score === null && handed) {
     return <ScoreChip score={handed.score} title={t("findings.scoreHandedOn", { score: scoreText(handed.score) })} />;
   }
   return (
     <>
-      {(node.score !== null || !cause) && <NodeScore score={node.score} input={node.input_score} title={scoreTitle(t, details)} />}
+      {(node.score !== null || !cause) && <NodeScore score={node.score} input={node.input_score} title={scoreTitle(t, details, node)} />}
       {cause && (node.score === null || leadsToMore(cause)) && <CauseScore cause={cause} />}
     </>
   );
@@ -91,8 +93,7 @@ function SideTag({ details: { node, partner } }: { details: NodeDetails }) {
 }
 
 /** The score in words; msprobe's verdict stands here only, with what it means and what it rests on. */
-function scoreTitle(t: TFunction, details: NodeDetails): string {
-  const { node } = details;
+function scoreTitle(t: TFunction, details: NodeDetails, node: NodeDetails["node"]): string {
   const alone = node.score === null ? t("legend.noScore") : t("details.scoreIs", { score: scoreText(node.score) });
   const score = nodeScoreSentence(t, details) ?? alone;
   if (node.verdict === null) return score;

@@ -162,6 +162,8 @@ interface HopProps {
 function TraceHop({ hop, found, perhaps, on }: HopProps) {
   const { t } = useTranslation();
   const cause = causeAt(useAnswer().data?.causes ?? [], hop.node);
+  // The scores of a pair stand at the problem's node, which is the next on the way.
+  const isToldElsewhere = cause !== undefined || (hop.side === "benchmark" && hop.matched);
   const selected = useApp((state) => state.selected);
   const name = calledAs({ ...hop, ...labelOfName(hop.name) });
   const shown = useApp((state) => state.rank);
@@ -186,7 +188,7 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
       ) : (
         hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>
       )}
-      {(hop.score !== null || !cause) && <NodeScore score={hop.score} input={hop.input_score} />}
+      {(hop.score !== null || !isToldElsewhere) && <NodeScore score={hop.score} input={hop.input_score} />}
       {cause && (hop.score === null || leadsToMore(cause)) && <CauseScore cause={cause} />}
       {found && <EndTag cause={cause} perhaps={perhaps} />}
     </li>

@@ -18,6 +18,8 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
   const shares = useShares();
   if (!shares || shares.others + shares.earlier + shares.perhaps === 0) return null;
   const { others: count, earlier, earlier_step: before, divergent, perhaps } = shares;
+  // Such a way leads on in the step before, where a guess may lie on it.
+  const guessed = (first?.finding.perhaps ?? 0) > 0;
   return (
     <section className="not-compared">
       <h2>{t("notes.divergentHere")}</h2>
@@ -30,7 +32,7 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
       {earlier > 0 && before !== null && (
         <>
           <p>{t("notes.earlier", { step: before })}</p>
-          <LedBack to="earlier" text={t("notes.throughWeights", { count: earlier, divergent, step: before })} />
+          <LedBack to="earlier" text={t(guessed ? "notes.throughWeightsPerhaps" : "notes.throughWeights", { count: earlier, divergent, step: before })} />
         </>
       )}
       {count > 0 && <Others shares={shares} first={first} />}

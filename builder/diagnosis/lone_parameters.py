@@ -1,0 +1,112 @@
+"""Parameters that the optimizer of one run alone updates, though both runs have gradients of them.
+
+No difference before it decides which parameters an optimizer was given, unless one of them got no
+gradient: that is left out. So it stands alone behind any other cause. A weight that one run shares
+is updated there by its other name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.finding import Finding
+from builder.diagnosis.tied_parameters import tied_names
+from builder.match.tree import Tree, TreeNode
+from builder.match.updated_parameters import OTHER_PARAMETER
+from builder.reasons import Side, UpdatedAlone
+
+_GRADIENT = "parameters_grad."
+_SHOWN = 3  # names of a longer list
+
+
+@dataclass
+class _Lone:
+    """What one run's optimizer alone updates: the calls, and the parameters in their order."""
+
+    side: Side
+    calls: list[TreeNode] = field(default_factory=list)
+    names: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> UpdatedAlone:
+        """What is said of them."""
+        listed = list(self.names)
+        shown = ", ".join(listed[:_SHOWN]) + (", …" if len(listed) > _SHOWN else "")
+        return UpdatedAlone(self.side, shown, len(listed))
+
+
+def say_lone_parameters(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with those of parameters that one run alone updates.
+
+    Where such a call is named already, that is said of it first. Without any other finding nothing
+    has differed yet: the next step shows it.
+    """
+    said = list(findings)
+    for lone in _lone(comparison) if findings else ():
+        named = next((finding for finding in said if finding.node in lone.calls), None)
+        if named is None:
+            said.append(_finding(lone, comparison))
+        else:
+            name_lone(named, lone.reason)
+    return sorted(said, key=Finding.sort_key)
+
+
+def say_late(comparison: Comparison, late: Finding | None) -> Finding | None:
+    """What a step without findings leaves to the next, by the parameters where it is about such."""
+    if late is not None:
+        for lone in _lone(comparison):
+            if late.node in lone.calls:
+                name_lone(late, lone.reason)
+    return late
+
+
+def name_lone(finding: Finding, reason: UpdatedAlone) -> None:
+    """Say of a finding first which parameters it is about."""
+    finding.reasons.insert(0, reason)
+    finding.stands_alone = True
+
+
+def _lone(comparison: Comparison) -> Iterator[_Lone]:
+    matching = comparison.matching
+    sides: tuple[tuple[Side, Tree], ...] = (
+        ("problem", matching.problem),
+        ("benchmark", matching.benchmark),
+    )
+    held = [set(_with_gradients(tree)) for _, tree in sides]
+    for side, tree in sides:
+        lone = _Lone(side)
+        for node in tree.in_order:
+            kind, _, name = matching.reason.get(node, "").partition(":")
+            if kind == OTHER_PARAMETER and all(name in names for names in held):
+                lone.calls.append(node)
+                lone.names[name] = None
+        if lone.names and not tied_names(comparison).intersection(lone.names):
+            yield lone
+
+
+def _with_gradients(tree: Tree) -> Iterator[str]:
+    """The parameters of which a run holds gradients."""
+    keys = tree.dump.values.keys
+    for node in tree.in_order:
+        if node.holds_gradients and node.entry is not None:
+            for at in range(*node.values):
+                yield f"{node.entry.path}.{keys[at].removeprefix(_GRADIENT)}"
+
+
+def _finding(lone: _Lone, comparison: Comparison) -> Finding:
+    first, order = lone.calls[0], lone.calls[0].exec_order
+    if lone.side == "benchmark":
+        order = _next_of_both(first, comparison).exec_order
+    found = Finding("input_differs", first, lone.side, order, [lone.reason], stands_alone=True)
+    found.carriers = [node for node in lone.calls[1:] if lone.side == "problem"]
+    found.propagated_to = len(found.carriers)
+    return found
+
+
+def _next_of_both(node: TreeNode, comparison: Comparison) -> TreeNode:
+    """The problem's partner of the first call behind one that the benchmark alone makes."""
+    theirs = {other: own for own, other in comparison.matching.partner.items()}
+    behind = comparison.matching.benchmark.in_order[node.exec_order :]
+    return next((theirs[one] for one in behind if one in theirs), comparison.matching.problem.root)
