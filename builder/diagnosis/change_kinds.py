@@ -43,6 +43,7 @@ from builder.reasons import (
     Reason,
     Rewired,
     UnrecordedDiffers,
+    UpdatedAlone,
     assert_never,
 )
 from msprobe_core.format import NameSyntaxError, parse_entry
@@ -110,9 +111,9 @@ def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
 def _called_otherwise(reason: Reason) -> Iterator[tuple[Hashable, ...]]:
     """What one run alone calls, or calls in another format or for gradients."""
     match reason:
-        case ExtraCalls() | ExtraReplaced() | CalledEarlier():
+        case ExtraCalls() | ExtraReplaced() | CalledEarlier() | UpdatedAlone(side="problem"):
             yield ("extra",)
-        case MissingCalls() | MissingReplaced() | CalledLater():
+        case MissingCalls() | MissingReplaced() | CalledLater() | UpdatedAlone():
             yield ("missing",)
         case AttributeDiffers(value=value, attribute="requires_grad"):
             yield ("requires_grad", value)

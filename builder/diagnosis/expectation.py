@@ -5,6 +5,7 @@ docs/internals/diagnosis-rules.md explains it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -243,12 +244,20 @@ class Expectations:
 
         As of a penalty on gradients: the pass that made these is differentiated itself.
         """
-        passes = (call.backward for call in self.calls_of(node.goes_through))
         return node.holds_gradients and any(
             back.micro_step == node.micro_step and back.in_step[0] < node.in_step[0]
-            for back in passes
-            if back is not None
+            for back in self.summed_over(node)
         )
+
+    def summed_over(self, node: TreeNode) -> list[TreeNode]:
+        """The backward calls of a module whose gradients a node holds: those since the last such.
+
+        One for each of many micro-batches; each of them is asked for.
+        """
+        last = node.backward or node.parent
+        calls, earlier = self.calls_of(last), self._earlier_gradients.get(node)
+        begin = bisect_right(calls, _ran(earlier.backward or earlier), key=_ran) if earlier else 0
+        return calls[begin : bisect_right(calls, _ran(last or node), key=_ran)]
 
     def calls_of(self, module: TreeNode | None) -> list[TreeNode]:
         """All calls of a module in one direction."""
@@ -446,3 +455,7 @@ def _number(record: Record) -> Operand | None:
 def _times(gain: float, apart: float) -> float:
     """A gain of what is apart; what agrees stays so, whatever the gain."""
     return gain * apart if apart > 0 and gain > 0 else 0.0
+
+
+def _ran(node: TreeNode) -> int:
+    return node.exec_order

@@ -27,7 +27,8 @@ class _Lone:
 
     side: Side
     calls: list[TreeNode] = field(default_factory=list)
-    names: dict[str, None] = field(default_factory=dict)
+    names: dict[str, TreeNode] = field(default_factory=dict)
+    """With the last call of each, which writes it."""
 
     @property
     def reason(self) -> UpdatedAlone:
@@ -81,7 +82,7 @@ def _lone(comparison: Comparison) -> Iterator[_Lone]:
             kind, _, name = matching.reason.get(node, "").partition(":")
             if kind == OTHER_PARAMETER and all(name in names for names in held):
                 lone.calls.append(node)
-                lone.names[name] = None
+                lone.names[name] = node
         if lone.names and not tied_names(comparison).intersection(lone.names):
             yield lone
 
@@ -96,11 +97,12 @@ def _with_gradients(tree: Tree) -> Iterator[str]:
 
 
 def _finding(lone: _Lone, comparison: Comparison) -> Finding:
-    first, order = lone.calls[0], lone.calls[0].exec_order
+    writer = next(iter(lone.names.values()))
+    order = writer.exec_order
     if lone.side == "benchmark":
-        order = _next_of_both(first, comparison).exec_order
-    found = Finding("input_differs", first, lone.side, order, [lone.reason], stands_alone=True)
-    found.carriers = [node for node in lone.calls[1:] if lone.side == "problem"]
+        order = _next_of_both(writer, comparison).exec_order
+    found = Finding("input_differs", writer, lone.side, order, [lone.reason], stands_alone=True)
+    found.carriers = [n for n in lone.calls if lone.side == "problem" and n is not writer]
     found.propagated_to = len(found.carriers)
     return found
 

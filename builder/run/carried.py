@@ -11,10 +11,17 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.diagnosis.excess import OF_WEIGHTS
-from builder.reasons import Explained, ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced
+from builder.reasons import (
+    Explained,
+    ExtraCalls,
+    ExtraReplaced,
+    MissingCalls,
+    MissingReplaced,
+    UpdatedAlone,
+)
 from builder.work.outcome import PairOutcome, StoredFinding
 
-OTHER_CALLS = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced)
+OTHER_CALLS = (ExtraCalls, ExtraReplaced, MissingCalls, MissingReplaced, UpdatedAlone)
 
 
 def without_carried(

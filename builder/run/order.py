@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 import msgspec
 from msgspec import UNSET
@@ -325,6 +326,7 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     rewritten: int | None = None  # the place of the first that says a weight was written anew
     previous: PairOutcome | None = None
     let_pass: frozenset[Hashable] = frozenset()
+    numbers = _Numbers(outcomes)
     stays = 0  # the place of the first that does not heal by itself, or of the next to be listed
     for outcome in with_uncleared(with_rewritten(outcomes)):
         significant = [f for f in outcome.findings if not _is_rounding(f, let_pass)]
@@ -338,6 +340,8 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
             while stays < len(listed) and listed[stays].heals_by_itself:
                 stays += 1
             cause = _explained_by(finding, listed, stays, rewritten)
+            if cause is None and stays < len(listed):
+                cause = stays if numbers.worked_out_since(finding, listed[stays].step) else None
             if cause is not None:
                 count = listed[cause].propagated_to + finding.propagated_to + 1
                 listed[cause] = replace(listed[cause], propagated_to=count)
@@ -380,6 +384,44 @@ def _explained_by(
         is_later = place is not None and listed[place].step < finding.step
         return place if is_later else None  # in the same step it is another place of it
     return None
+
+
+class _Numbers:
+    """Arguments that a script works out of what it read off an earlier step.
+
+    As the weight of a loss is of that loss. What a script sets itself is another number from the
+    first step on. The sightings of a step are gathered once.
+    """
+
+    def __init__(self, outcomes: Iterable[PairOutcome]) -> None:
+        self._outcomes = {outcome.step: outcome for outcome in outcomes}
+        self._shown: dict[int, frozenset[str]] = {}
+
+    def worked_out_since(self, finding: StoredFinding, step: int) -> bool:
+        """Whether a call is given another number here, and was given the same in an earlier step.
+
+        `step` is that of the first finding, which led to what was read off.
+        """
+        told = finding.reasons[0]
+        if finding.step <= step or not finding.kinds or not isinstance(told, ArgumentDiffers):
+            return False
+        if not (_is_fraction(told.problem) and _is_fraction(told.benchmark)):
+            return False
+        return self._kinds(step).isdisjoint(finding.kinds)
+
+    def _kinds(self, step: int) -> frozenset[str]:
+        if step not in self._shown:
+            shown = self._outcomes[step].sightings if step in self._outcomes else ()
+            self._shown[step] = frozenset(kind for one in shown for kind in one.kinds)
+        return self._shown[step]
+
+
+def _is_fraction(text: str | None) -> bool:
+    """Whether an argument is a number with a point: counts and axes are no results."""
+    try:
+        return text is not None and not text.lstrip("-").isdigit() and isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _update_before(finding: StoredFinding, listed: Sequence[StoredFinding]) -> int | None:

@@ -200,7 +200,7 @@ class ByExcess:
                 makers.append(node.forward)
             if node.holds_gradients:
                 # It is what calls inside the module, or beside it, have put out.
-                for module in self._facts.expected.calls_of(node.backward or node.parent):
+                for module in self._facts.expected.summed_over(node):
                     rows = self._known.inputs(module) if module in self._matching.partner else []
                     makers += module.children
                     makers += [m for r in rows if (m := self.maker(r)) is not None]
