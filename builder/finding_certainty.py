@@ -13,6 +13,7 @@ import msgspec
 
 from builder.claim_words import Language
 from builder.reasons import (
+    AttributeDiffers,
     Drift,
     Explained,
     FirstInexact,
@@ -39,13 +40,13 @@ from builder.reasons.first_reasons import CALLED, tells_of_calls
 CertaintyWord: TypeAlias = Literal["certain", "likely", "possible"]
 # What a finding rests on, the surest first: elements, or what is equal to the last digit or not;
 # how both dumps say that it is called, with elements that differ behind it; sketches of elements;
-# which parameters optimizers update; those at the edges of modules of two programs, or at calls of
-# theirs that correspond; statistics alone, by scores; a way or a match that nobody recorded. What
-# heals rests on what comes of it.
+# which parameters optimizers update, and which values want gradients; those at the edges of modules
+# of two programs, or at calls of theirs that correspond; statistics alone, by scores; a way or a
+# match that nobody recorded. What heals rests on what comes of it.
 Basis: TypeAlias = Literal[
     "measured",
     "called",
-    "updated",
+    "recorded",
     "estimated",
     "edges",
     "paired_calls",
@@ -105,13 +106,17 @@ def basis_of(
         return "scores"
     if across is not None:
         return across
-    if isinstance(first, UpdatedAlone):
-        return "updated"
+    if isinstance(first, UpdatedAlone) or _wants_a_gradient(first):
+        return "recorded"
     if tells_of_calls(reasons):
         return "called"
     evidence = next((reason for reason in reasons if isinstance(reason, Explained)), None)
     is_whole = by_elements if evidence is None else evidence.of in ("elements", None)
     return "measured" if is_whole else "estimated"
+
+
+def _wants_a_gradient(reason: Reason) -> bool:
+    return isinstance(reason, AttributeDiffers) and reason.attribute == "requires_grad"
 
 
 def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Certainty:
@@ -128,7 +133,7 @@ def certainty_of(reasons: Sequence[Reason], basis: Basis, *, behind: bool) -> Ce
 
 
 def _word(first: Reason, basis: Basis, *, behind: bool) -> CertaintyWord:
-    is_seen = basis in ("measured", "called", "updated", "estimated")
+    is_seen = basis in ("measured", "called", "recorded", "estimated")
     if is_seen and not behind:
         return "certain"
     if behind:
@@ -156,9 +161,9 @@ CERTAINTY_WORDS: Mapping[str, Words] = {
         "both recordings say what is called and with what, and the values after it differ",
         "两次运行都记录了调用了什么、以什么参数调用，且其后的值不同",
     ),
-    "basis.updated": Words(
-        "both recordings say which parameters each optimizer updates",
-        "两次运行都记录了各自的优化器更新哪些参数",
+    "basis.recorded": Words(
+        "both recordings say so, whatever numbers there are",
+        "两次运行的记录都说明了这一点，与数值无关",
     ),
     "basis.estimated": Words(
         "compared by projections of all elements, which differ by more than rounding (errors "

@@ -197,7 +197,8 @@ class Blame:
                 known.take_back(finding)
             elif finding is named[0] and finding.node.phase == "forward":
                 finding.stands_alone = True
-        self._opened(gone)
+        opened = self._opened(gone)
+        opened.score = opened.score or None  # nothing that it puts out differs
 
     def _may_follow(self, finding: Finding, wanted: Change | None) -> bool:
         """Whether a finding reads, or is, a gradient that sums what one run alone handed back.

@@ -51,6 +51,7 @@ from msprobe_core.format import NameSyntaxError, parse_entry
 Side = Literal["problem", "benchmark"]
 # A frame of a stack without its number and its text.
 _FUNCTION = re.compile(r"(File .*?), line \d+, (in [^,]+)")
+OTHER_DATA = "data"  # the kind of all data of a run, wherever they are read
 # What a line that somebody wrote anew shows as.
 _WRITTEN_ANEW = (
     ArgumentDiffers,
@@ -83,7 +84,8 @@ def kinds_of(tree: Tree, finding: Finding) -> tuple[str, ...]:
     found = kinds.all_of(finding.node, _changes_of(finding))
     line = kinds.of_line(finding.node) if isinstance(reason, _WRITTEN_ANEW) else None
     given = kinds.of_function(finding.node, reason) if isinstance(reason, ArgumentDiffers) else None
-    return (*found, *(kind for kind in (line, given) if kind is not None))
+    data = OTHER_DATA if isinstance(reason, BatchDiffers) else None
+    return (*found, *(kind for kind in (line, given, data) if kind is not None))
 
 
 def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:

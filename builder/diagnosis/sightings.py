@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from builder.diagnosis.change_kinds import Kinds, Side, Sighting, changes_of_reason, type_of
-from builder.diagnosis.changes import Changes
+from builder.diagnosis.change_kinds import (
+    OTHER_DATA,
+    Kinds,
+    Side,
+    Sighting,
+    changes_of_reason,
+    type_of,
+)
+from builder.diagnosis.changes import Changes, scope_of
 from builder.diagnosis.excess import PLAIN, Excess
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.passed_calls import PassedCalls
@@ -123,8 +130,17 @@ class Sightings:
     def _read_otherwise(self) -> Iterator[Sighting]:
         """Of each turn of a loop, too: what it reads may be equal in numbers, and another value."""
         for node, excess in self._read:
-            if kinds := self._kind.all_of(node, self._changes_of_read(excess)):
+            kinds = self._kind.all_of(node, self._changes_of_read(excess))
+            if self._is_data(node, excess):
+                kinds = (*kinds, OTHER_DATA)
+            if kinds:
                 yield Sighting(node, "problem", kinds)
+
+    def _is_data(self, node: TreeNode, excess: Excess) -> bool:
+        """Whether an outermost module is fed what diverges, and no call of torch made."""
+        is_read = node.kind == "module" and scope_of(node) is None and excess.way == "outside"
+        diverges = is_read and bool(self._facts.is_divergent[excess.row])
+        return diverges and self._passed.is_outside_data(excess.row)
 
     def _changes_of_read(self, excess: Excess) -> Iterator[tuple[Hashable, ...]]:
         facts, makers = self._facts, excess.makers

@@ -402,7 +402,7 @@ class _Numbers:
 
         `step` is that of the first finding, which led to what was read off.
         """
-        told = finding.reasons[0]
+        told = next(iter(finding.reasons), None)
         if finding.step <= step or not finding.kinds or not isinstance(told, ArgumentDiffers):
             return False
         if not (_is_fraction(told.problem) and _is_fraction(told.benchmark)):

@@ -49,7 +49,7 @@ def shares(tally: Tally) -> dict[str, float]:
 
 def table(tally: Tally) -> Iterator[str]:
     """The table of docs/internals/diagnosis-measured.md."""
-    bases = ("measured", "called", "updated", "estimated", "scores", "guessed")
+    bases = ("measured", "called", "recorded", "estimated", "scores", "guessed")
     yield f"| word | right | wrong | share | of these {', '.join(bases)} |"
     yield "|---|---|---|---|---|"
     for word, (right, wrong) in _by_word(tally).items():

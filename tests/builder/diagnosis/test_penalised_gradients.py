@@ -80,11 +80,11 @@ def test_what_one_optimizer_lacks_stands_beside_another_fault(tmp_path: Path, ne
     assert first.name == "Tensor.norm.0.forward"
     assert second.reasons[0] == UpdatedAlone("benchmark", f"{net}.last.weight, {net}.last.bias", 2)
     assert second.stands_alone
-    assert second.basis == "updated"
+    assert second.basis == "recorded"
 
 
 @pytest.mark.parametrize("net", ["maker", "judge"])
 def test_what_one_optimizer_lacks_is_named_alone(tmp_path: Path, net: str) -> None:
     (finding,) = found(tmp_path, Fault(), Fault(forgets=net))
     assert finding.reasons[0] == UpdatedAlone("problem", f"{net}.last.weight, {net}.last.bias", 2)
-    assert finding.basis == "updated"
+    assert finding.basis == "recorded"

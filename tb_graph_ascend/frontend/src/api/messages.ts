@@ -1787,7 +1787,7 @@ export interface components {
             /** @enum {unknown} */
             word: "certain" | "likely" | "possible";
             /** @enum {unknown} */
-            basis: "called" | "edges" | "estimated" | "guessed" | "healed" | "measured" | "paired_calls" | "scores" | "updated";
+            basis: "called" | "edges" | "estimated" | "guessed" | "healed" | "measured" | "paired_calls" | "recorded" | "scores";
             behind: boolean;
         };
         /**

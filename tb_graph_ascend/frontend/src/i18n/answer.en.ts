@@ -8,7 +8,7 @@ export const answerEn = {
     itself: "it",
     there: "benchmark:",
     numbersOf: "(numbers of rank {{rank}})",
-    argumentElsewhere: "reads the same: the argument comes from elsewhere",
+    argumentElsewhere: "reads the same: what differs comes from elsewhere",
     lineElsewhere: "the same line, at another place",
     nonfiniteMaker: "Go to {{maker}}, which makes it",
     nonfiniteMakerIn: "Go to {{maker}} in step {{step}}, which makes it",

@@ -10,7 +10,7 @@ export const answerZh: typeof answerEn = {
     itself: "它",
     numbersOf: "（卡 {{rank}} 的数值）",
     there: "标杆侧：",
-    argumentElsewhere: "代码相同：实参来自别处",
+    argumentElsewhere: "代码相同：差异来自别处",
     lineElsewhere: "代码相同，但位置不同",
     nonfiniteMaker: "前往产生它的 {{maker}}",
     nonfiniteMakerIn: "前往第 {{step}} 步中产生它的 {{maker}}",

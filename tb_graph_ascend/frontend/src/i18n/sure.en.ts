@@ -9,7 +9,7 @@ export const sureEn = {
   basis: {
     measured: "what differs was measured exactly, not estimated",
     called: "both recordings say what is called and with what, and the values after it differ",
-    updated: "both recordings say which parameters each optimizer updates",
+    recorded: "both recordings say so, whatever numbers there are",
     estimated: "compared by projections of all elements, which differ by more than rounding (errors given are right within a factor of 2)",
     edges: "two programs were compared at the edges of their modules, not inside",
     paired_calls: "two programs were compared at the calls that correspond, not in between",
