@@ -243,8 +243,31 @@ def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
         elif len(own) == len(left):
             for node, one in zip(left, own):
                 node.backward = node.backward or one
+    around = _backward_by_path(by_name) if free else {}
     for node in free:
-        node.parent = node.backward or by_name.get(f"{node.owner}.backward.0") or root
+        under = node.backward or by_name.get(f"{node.owner}.backward.0")
+        node.parent = under or _backward_around(node, around) or root
+
+
+def _backward_by_path(by_name: dict[str, TreeNode]) -> dict[str, list[TreeNode]]:
+    found: dict[str, list[TreeNode]] = {}
+    for node in by_name.values():
+        if node.direction == "backward" and node.entry is not None and node.entry.kind == "module":
+            found.setdefault(node.entry.path, []).append(node)
+    return found
+
+
+def _backward_around(node: TreeNode, around: dict[str, list[TreeNode]]) -> TreeNode | None:
+    """The backward entry of the module that reads the parameters of one that is not called.
+
+    As of the projection that an attention hands to a function.
+    """
+    path = node.entry.path if node.entry is not None else ""
+    while path:
+        path = path.rpartition(".")[0]
+        if path in around:
+            return min(around[path], key=lambda other: abs(other.began - node.began))
+    return None
 
 
 def _place_recomputed(by_name: dict[str, TreeNode]) -> None:
