@@ -118,7 +118,7 @@ export const en = {
     none: "No finding: no value's score exceeds {{threshold}}.",
     single: "This file holds one graph. Differences need a benchmark to compare with.",
     perhaps: "Perhaps one more cause",
-    scoreHandedOn: "score {{score}}: that of the first call that reads its output in both runs",
+    scoreHandedOn: "score {{score}}: that of what comes of it, where a call of both runs first reads that",
     scoreBrought: "score {{score}}: the worst of what follows from it",
     leadsTo: "leads to {{score}}",
     more: "{{count}} more",

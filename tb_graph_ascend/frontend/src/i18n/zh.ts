@@ -119,7 +119,7 @@ export const zh: Texts = {
     none: "没有发现项：没有数值的分数超过 {{threshold}}。",
     single: "此文件只有一张图。需要标杆侧才能比较差异。",
     perhaps: "可能还有一个起因",
-    scoreHandedOn: "分数 {{score}}：两侧都有的、读取其输出的第一个调用的分数",
+    scoreHandedOn: "分数 {{score}}：由它而来、两侧都有的调用首次读取之处的分数",
     scoreBrought: "分数 {{score}}：由它引起的差异中的最大分数",
     leadsTo: "引起 {{score}}",
     more: "还有 {{count}} 个",

@@ -176,17 +176,19 @@ export function ledBackTo(
     ? ledBackText(t, count, shares.divergent) + perhapsText(t, perhaps + weights) + through
     : ledBackText(t, count + weights, shares.divergent) + through + perhapsText(t, perhaps);
   // What two causes lead to counts for the nearer one: a small number is no small reach.
-  const shared = shares.causes.some(({ node, count: other }) => !named.has(node) && other > 0);
-  return { nodes: own.map(({ node }) => node), text: shared ? text + t("answer.countedOnce") : text };
+  const shared = shares.causes.some(({ node }) => !named.has(node));
+  const left = !alone && shares.earlier > 0 ? t("answer.weightsUncounted", { count: shares.earlier, step: shares.earlier_step }) : "";
+  return { nodes: own.map(({ node }) => node), text: (shared ? text + t("answer.countedOnce") : text) + left };
 }
 
 /** The same over all steps and ranks that a cause is on, as the file tells; null where it is on one alone, or that
  * was not counted. */
-export function reachText(t: TFunction, { finding }: Cause): string | null {
+export function reachText(t: TFunction, { finding }: Cause, alone = true): string | null {
   const { step, rank, propagated_to: count, perhaps, divergent, places } = finding;
   if (!divergent || !(count || perhaps) || places.every((place) => place.step === step && place.rank === rank)) return null;
   const told = count === divergent && count > 1 ? "answer.ledBackEverywhereAll" : "answer.ledBackEverywhere";
-  return t(told, { count, divergent }) + perhapsText(t, perhaps ?? 0);
+  const steps = new Set(places.map((place) => place.step).concat(step));
+  return t(told, { count, divergent }) + perhapsText(t, perhaps ?? 0) + (alone || steps.size === 1 ? "" : t("answer.stepsUncounted"));
 }
 
 function perhapsText(t: TFunction, count: number): string {

@@ -61,7 +61,7 @@ describe("ledBackTo", () => {
     const later = { ...shares, others: 11, earlier: 40, earlier_step: 0 };
     expect(ledBackTo(t, cause, later, true)?.text).toBe("90 of 101 divergent nodes in this step trace back to it, 40 of them through the weights of step 0");
     const none = "50 of 101 divergent nodes in this step trace back to it";
-    expect(ledBackTo(t, cause, later)?.text).toBe(none);
+    expect(ledBackTo(t, cause, later)?.text).toBe(`${none}; 40 go through the weights of step 0 and count for no single cause`);
     expect(ledBackTo(t, { ...cause, finding: { step: 1 } } as Cause, later, true)?.text).toBe(none);
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
@@ -225,7 +225,7 @@ describe("the name and score of a cause", () => {
   it("say whose score it is where the call has no partner", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
     const alone = { finding: { node: { ...node, match: null }, score: 0.5 }, worst: 0.5 } as unknown as Cause;
-    expect(causeScoreText(t, alone)).toBe("score 0.50: that of the first call that reads its output in both runs");
+    expect(causeScoreText(t, alone)).toBe("score 0.50: that of what comes of it, where a call of both runs first reads that");
   });
   it("say what is brought about where the call itself hands on nothing that differs", () => {
     const silent = { ...cause, finding: { node, score: 0, reasons: [] }, worst: 0.9 } as unknown as Cause;

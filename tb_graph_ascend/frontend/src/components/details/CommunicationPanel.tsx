@@ -24,7 +24,7 @@ export function CommunicationPanel({ details }: { details: NodeDetails }) {
     peer_node: node.id,
     peer_name: node.name,
     peer_input_score: node.input_score,
-    peer_score: node.score,
+    peer_score: node.score ?? details.handed_on?.score ?? null,
   };
   const members = [own, ...communication].sort((a, b) => a.peer_rank - b.peer_rank);
   return (

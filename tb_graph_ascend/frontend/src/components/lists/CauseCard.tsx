@@ -114,7 +114,8 @@ function OwnShare({ cause }: { cause: Cause }) {
 /** How far it reaches over all of its steps and ranks. */
 function Reach({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const text = reachText(t, cause);
+  const alone = useAnswer().data?.causes.length === 1;
+  const text = reachText(t, cause, alone);
   return text && <p className="muted reach">{text}</p>;
 }
 

@@ -43,9 +43,9 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
 /** Those to which no way leads, neither from a cause here nor from the step before. */
 function Others({ shares, first }: { shares: DivergentShares; first: Cause | undefined }) {
   const { t } = useTranslation();
-  const { causes, others: count, earlier, divergent, ahead } = shares;
+  const { causes, others: count, earlier, divergent, ahead, came } = shares;
   const all = causes.length + earlier === 0;
-  if (causes.length > 0 && ahead === 0) {
+  if (causes.length > 0 && ahead === 0 && !came) {
     return (
       <>
         <p>{t("notes.behind")}</p>
@@ -55,8 +55,8 @@ function Others({ shares, first }: { shares: DivergentShares; first: Cause | und
   }
   return (
     <>
-      {causes.length > 0 ? <Untraced first={first} /> : <FromElsewhere shares={shares} first={first} />}
-      <LedBack to="none" text={all ? t("notes.allHere", { count }) : t("notes.others", { count, divergent })} />
+      {causes.length > 0 && !came ? <Untraced first={first} /> : <FromElsewhere shares={shares} first={first} />}
+      <LedBack to="none" text={all ? t("notes.allHere", { count }) : t(came ? "notes.othersOnRank" : "notes.others", { count, divergent })} />
     </>
   );
 }
@@ -78,7 +78,7 @@ function Untraced({ first }: { first: Cause | undefined }) {
 }
 
 /** From where a difference came to a step and rank that has no cause of its own, with the way there. */
-function FromElsewhere({ shares: { came, again, divergent }, first }: { shares: DivergentShares; first: Cause | undefined }) {
+function FromElsewhere({ shares: { came, again, divergent, causes }, first }: { shares: DivergentShares; first: Cause | undefined }) {
   const { t } = useTranslation();
   const step = useApp((state) => state.step) ?? 0;
   const rank = useApp((state) => state.rank) ?? 0;
@@ -87,7 +87,7 @@ function FromElsewhere({ shares: { came, again, divergent }, first }: { shares: 
     const call = calledByName(name);
     return (
       <p>
-        {t("notes.cameIn", { call, rank: from })} {before === 0 ? t("notes.allBehind", { divergent }) : t("notes.before", { count: before })}{" "}
+        {t("notes.cameIn", { call, rank: from })} {before === 0 ? !causes.length && t("notes.allBehind", { divergent }) : t("notes.before", { count: before })}{" "}
         {calls > 1 && t("notes.cameInMore", { count: calls - 1 })}{" "}
         <button type="button" className="link" onClick={() => void goTo({ step, rank, node })}>
           {t("notes.goToCall", { call })}
