@@ -236,7 +236,8 @@ def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
     for owner in owners:
         own, left = passes[owner], gradients[owner]
         if 1 < len(left) < len(own):
-            last = [min(own, key=lambda n: abs(n.began - g.began)) for g in left]
+            ran = sorted(own, key=_began)
+            last = [_nearest(ran, gradient) for gradient in left]
             if len(set(last)) == len(left):
                 for node, one in zip(left, last):
                     node.backward = one
@@ -254,6 +255,8 @@ def _backward_by_path(by_name: dict[str, TreeNode]) -> dict[str, list[TreeNode]]
     for node in by_name.values():
         if node.direction == "backward" and node.entry is not None and node.entry.kind == "module":
             found.setdefault(node.entry.path, []).append(node)
+    for nodes in found.values():
+        nodes.sort(key=_began)
     return found
 
 
@@ -266,8 +269,14 @@ def _backward_around(node: TreeNode, around: dict[str, list[TreeNode]]) -> TreeN
     while path:
         path = path.rpartition(".")[0]
         if path in around:
-            return min(around[path], key=lambda other: abs(other.began - node.began))
+            return _nearest(around[path], node)
     return None
+
+
+def _nearest(nodes: list[TreeNode], node: TreeNode) -> TreeNode:
+    """The one of some nodes, in the order in which they began, that began nearest to another."""
+    at = bisect_right(nodes, node.began, key=_began)
+    return min(nodes[max(0, at - 1) : at + 1], key=lambda one: abs(one.began - node.began))
 
 
 def _place_recomputed(by_name: dict[str, TreeNode]) -> None:

@@ -296,6 +296,24 @@ def gradients(count: int, faulty: bool) -> Calls:
     return Calls(entries, {name: None for name in entries if "grad" not in name})
 
 
+def micro_batches(count: int, faulty: bool) -> Calls:
+    """One module that is called for each of many micro-batches, whose gradients are added up.
+
+    A fault before all of them is in each, and every second backward pass leaves its gradients.
+    """
+    name, entries = "Module.net.Linear", dict[str, Json]()
+    entries["Torch.scale.0.forward"] = forward([tensor(3.0)], [tensor(4.0 + faulty)])
+    for at in range(count):
+        read, made = tensor(4.0 + faulty), tensor(100.0 + at + faulty)
+        entries[f"{name}.forward.{at}"] = forward([read], [made], parameters={"w": tensor(5.0)})
+    for at in range(count):
+        entries[f"{name}.backward.{at}"] = backward([tensor(1.0)], [tensor(0.5)])
+        if at % 2:
+            own = tensor(9.0 + at * (1 + faulty))
+            entries[f"{name}.parameters_grad.{at // 2}"] = {"w": [own]}
+    return Calls(entries, {name: None for name in entries if "grad" not in name})
+
+
 def tied(count: int, faulty: bool) -> Calls:
     """Pairs of modules that read one weight each: here one gradient for both, there its parts."""
     entries: Json = {}
@@ -425,6 +443,7 @@ FAMILIES: tuple[Family, ...] = (
     shuffled,
     arguments,
     gradients,
+    micro_batches,
     tied,
     one_more,
     one_name,
