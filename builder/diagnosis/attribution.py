@@ -37,6 +37,8 @@ class Attribution:
         self._facts = facts
         self._first_inside: dict[TreeNode, TreeNode] = {}
         self._latest_strong: Finding | None = None
+        self.supposed: dict[TreeNode, Finding] = {}
+        """What nodes may come of on ways that nobody recorded: it is told of none of them."""
         self._first_in_forward: dict[int, Finding] = {}
 
     def open(self, named: Named) -> Finding:

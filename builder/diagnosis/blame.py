@@ -243,6 +243,8 @@ class Blame:
         self._known.tolerate(verdict.values)
         if verdict.may_have_chosen:
             self._known.note_choice(verdict.node)
+        if verdict.perhaps is not None:
+            self._known.supposed[verdict.node] = verdict.perhaps
         if verdict.cause is None:
             return
         is_new = isinstance(verdict.cause, Named)

@@ -42,7 +42,8 @@ class Verdict:
 
     The node counts under its cause, or `under` another finding where one is named that it only
     leads to. `excess` is the one that the cause is of. It `may_have_chosen` where nothing says why
-    it picked other elements.
+    it picked other elements. `perhaps` it comes of a finding on ways that nobody recorded: then it
+    counts under none, and names none.
     """
 
     node: TreeNode
@@ -51,3 +52,4 @@ class Verdict:
     excess: Excess | None = None
     values: Sequence[int] = ()
     may_have_chosen: bool = False
+    perhaps: Finding | None = None

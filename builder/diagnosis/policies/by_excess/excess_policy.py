@@ -7,7 +7,7 @@ runs inside it. What differs and follows from a finding by the flow of values is
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -114,7 +114,8 @@ class ByExcess:
         source = self._attribution.source
         for node in self._matching.problem.in_order if source else ():
             if node not in source and node.exec_order in self._known.differing:
-                yield Verdict(node, self.behind(node) or self._behind_gradients(node))
+                known = self.behind(node) or self._behind_gradients(node, source)
+                yield Verdict(node, known)
 
     def maker(self, row: int) -> TreeNode | None:
         """The problem's call that put out the problem's value of a row."""
@@ -160,19 +161,24 @@ class ByExcess:
             wrong = self._parameters.wrong_of(node)
             if wrong:
                 self._note_read(node)  # beside other weights it may be fed otherwise as well
+                supposed = self._parameters.supposed(node, wrong)
+                if supposed is not None:
+                    values = self._facts.paired.problem_values(wrong)
+                    return Verdict(node, values=values, perhaps=supposed)
                 return Verdict(node, self._parameters.cause(node, wrong))
         self._note_changes(node)
         if _holds_calls(node):
             found = self._of_module_output(node, cause)
         else:
             found = self._of_inputs(node, cause) or self._of_outputs(node, cause)
-        if cause is None:
-            cause = self._behind_unrecorded(node)
+        if cause is None and node.phase == "after":
+            cause = self._behind_gradients(node, self._attribution.source)
         if found is not None or cause is not None:
             return found or Verdict(node, cause)
         rows = [r for r in self._known.outputs(node) if self._known.distance[r] > 0]
         values = self._facts.paired.problem_values(rows)
-        return Verdict(node, values=values, may_have_chosen=True)
+        perhaps = self._supposed(node)
+        return Verdict(node, values=values, may_have_chosen=True, perhaps=perhaps)
 
     def _of_nonfinite(self, node: TreeNode, cause: Finding | None) -> Verdict:
         known = cause or self._attribution.latest_nonfinite
@@ -194,6 +200,17 @@ class ByExcess:
         source = self._attribution.source
         if not source:
             return None
+        found = self._led_to(node, source)
+        if found is None and node.forward is not None:
+            found = self._from_inside.get(node.forward)
+        if found is None and node.holds_gradients:
+            found = self._of_other_readers(node)
+            if found is None and self._facts.expected.is_differentiated_again(node):
+                return self._attribution.latest()
+        return found
+
+    def _led_to(self, node: TreeNode, source: Mapping[TreeNode, Finding]) -> Finding | None:
+        """What the nodes belong to that made what differs in a node, by their `source`."""
         makers = [*node.children, *self._makers_of(node)]
         if node.direction == "backward":
             if node.forward is not None and self._shapes_gradient(node.forward):
@@ -204,14 +221,7 @@ class ByExcess:
                     rows = self._known.inputs(module) if module in self._matching.partner else []
                     makers += module.children
                     makers += [m for r in rows if (m := self.maker(r)) is not None]
-        found = next((source[maker] for maker in makers if maker in source), None)
-        if found is None and node.forward is not None:
-            found = self._from_inside.get(node.forward)
-        if found is None and node.holds_gradients:
-            found = self._of_other_readers(node)
-            if found is None and self._facts.expected.is_differentiated_again(node):
-                return self._attribution.latest()
-        return found
+        return next((source[maker] for maker in makers if maker in source), None)
 
     def _shapes_gradient(self, forward: TreeNode) -> bool:
         """Whether what a call read otherwise makes its gradient another one.
@@ -260,22 +270,26 @@ class ByExcess:
                 made += [one for one in (makers.ours, theirs) if one is not None]
         return made
 
-    def _behind_unrecorded(self, node: TreeNode) -> Finding | None:
-        """The finding that something comes of which no recorded call hands on, and is as expected.
+    def _supposed(self, node: TreeNode) -> Finding | None:
+        """The finding that something may come of which is no further apart than expected.
 
-        What reads a gradient, and gradients that come in on ways that nobody recorded, of which the
-        latest finding may be the reason.
+        Gradients come in on ways that nobody recorded, of which the latest finding may be the
+        reason; and what is made of such.
         """
-        if node.phase == "after":
-            return self._behind_gradients(node)
-        if node.direction != "backward" or not self._attribution.findings:
+        attribution, known = self._attribution, self._known
+        if not attribution.findings:
             return None
-        known = self._known
+        led = self._led_to(node, attribution.supposed)
+        led = led or self._behind_gradients(node, attribution.supposed)
+        if led is not None or node.direction != "backward":
+            return led
         lost = (r for r in known.inputs(node) if known.distance[r] > PLAIN * known.noise[r])
         is_lost = any(self._edges.of_input(node, row).way == "outside" for row in lost)
-        return self._attribution.latest() if is_lost else None
+        return attribution.latest() if is_lost else None
 
-    def _behind_gradients(self, node: TreeNode) -> Finding | None:
+    def _behind_gradients(
+        self, node: TreeNode, source: Mapping[TreeNode, Finding]
+    ) -> Finding | None:
         """The finding that a value comes of which no recorded call made: a parameter's gradient, or
         one that is the sum of what several calls returned.
         """
@@ -285,7 +299,7 @@ class ByExcess:
                 continue
             gradients = self._gradients.get(numbers[self._facts.paired.value_pair(row)[0]], ())
             parts = self._edges.returned.makers(node, row)
-            found = (self._attribution.source.get(part) for part in (*gradients, *parts))
+            found = (source.get(part) for part in (*gradients, *parts))
             known = next(filter(None, found), None)
             if known is not None:
                 return known

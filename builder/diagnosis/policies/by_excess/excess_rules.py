@@ -178,23 +178,35 @@ class Parameters:
         inherits = self._attribution.keys_of(rows)
         return Named("parameter_differs", owner, reason, more=more, inherits=inherits)
 
+    def supposed(self, owner: TreeNode, rows: list[int]) -> Finding | None:
+        """What the call that wrote a parameter in this step may come of, if nothing is known."""
+        writers = (self._writers(owner, row)[0] for row in rows)
+        supposed = self._attribution.supposed
+        found = (supposed.get(one) for one in writers if one is not None) if supposed else ()
+        return next(filter(None, found), None)
+
     def _written(self, owner: TreeNode, row: int) -> Cause | None:
         """What is to blame where a call of this step wrote a parameter before it was read.
 
         A call that one run alone makes, or what led to the difference in what both runs write.
         """
-        readers = owner, self._facts.comparison.matching.partner[owner]
-        sides = zip(self._producers, readers, self._facts.paired.value_pair(row), strict=True)
-        made: list[TreeNode | None] = []
-        for producers, reader, value in sides:
-            producers.reached = reader.exec_order
-            made.append(producers.of(value))
+        made = self._writers(owner, row)
         excess = Excess(inf, row, "changed", Makers(made[0], made[1]))
         writer, partner = made[0], self._facts.comparison.matching.partner
         if writer in partner and partner[writer] is made[1]:
             return self._attribution.source.get(writer)
         known = self._facts, self._attribution, self._changes, self._edges, self
         return _maker_of_one_run(Case(owner, excess, *known, has_read=True))
+
+    def _writers(self, owner: TreeNode, row: int) -> list[TreeNode | None]:
+        """The calls of either run that wrote a parameter before it was read."""
+        readers = owner, self._facts.comparison.matching.partner[owner]
+        sides = zip(self._producers, readers, self._facts.paired.value_pair(row), strict=True)
+        made: list[TreeNode | None] = []
+        for producers, reader, value in sides:
+            producers.reached = reader.exec_order
+            made.append(producers.of(value))
+        return made
 
 
 Rule: TypeAlias = Callable[[Case], Cause | None]

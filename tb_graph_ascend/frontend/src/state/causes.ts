@@ -100,9 +100,9 @@ export function causeAt(causes: readonly Cause[], node: number | null): Cause | 
   return causes.find(({ finding }) => finding.node.id === node);
 }
 
-/** Whether what a node is given reads worse than what it puts out. */
-export function isGivenWorse({ score, input_score: input }: Pick<AcrossCell, "score" | "input_score">): boolean {
-  return input !== null && input > (score ?? 0) && scoreText(input) !== scoreText(score ?? 0);
+/** Whether what a node is given diverges, and what it puts out does not. */
+export function isGivenWorse({ score, input_score: input }: Pick<AcrossCell, "score" | "input_score">, threshold: number | undefined): boolean {
+  return threshold !== undefined && input !== null && input > threshold && (score ?? 0) <= threshold;
 }
 
 /** The score of a node; of a call without a partner, which has none, that of what it hands on. */

@@ -12,6 +12,7 @@ import {
   causeText,
   historyText,
   isElsewhere,
+  isGivenWorse,
   ledBackTo,
   reachText,
   leadsToText,
@@ -366,5 +367,13 @@ describe("a cause that one run alone makes", () => {
     expect(perhapsFrom(causes, way("Torch.tanh.0.forward", false))).toBe(1);
     expect(perhapsFrom(causes, way("Tensor.__mul__.70.backward", false))).toBe(-1);
     expect(perhapsFrom(causes, way("Torch.tanh.0.forward", true))).toBe(-1);
+  });
+});
+
+describe("isGivenWorse", () => {
+  it("is so where what a node is given diverges alone", () => {
+    const given = (score: number | null, input_score: number | null) => isGivenWorse({ score, input_score }, 0.2);
+    expect([given(0, 1), given(null, 0.9), given(0.97, 0.98), given(0, 0.1), given(0.5, null)]).toEqual([true, true, false, false, false]);
+    expect(isGivenWorse({ score: 0, input_score: 1 }, undefined)).toBe(false);
   });
 });

@@ -59,13 +59,14 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
   const { t } = useTranslation();
   const current = useApp(({ step, rank }) => cell?.step === step && cell.rank === rank);
   const { data } = useDatabase();
-  const causes = useAnswer().data?.causes ?? [];
+  const told = useAnswer().data;
+  const causes = told?.causes ?? [];
   if (cell?.node == null) {
     const alone = data?.pairs.some(({ step, rank, status }) => status === "missing" && step === cell?.step && rank === cell.rank);
     return <span className="cell absent" title={t(alone ? "across.alone" : "across.absent")} />;
   }
   const { step, rank, node } = cell;
-  const isGiven = isGivenWorse(cell);
+  const isGiven = isGivenWorse(cell, told?.threshold);
   const score = isGiven ? cell.input_score : scoreWith(causes, cell);
   const single = data?.comparison === false;
   const word = unscoredText(t, causes, cell);
@@ -76,6 +77,7 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
 
 function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) {
   const { t } = useTranslation();
+  const threshold = useAnswer().data?.threshold;
   const series = useMemo(
     () =>
       ranksOf(across.cells)
@@ -83,9 +85,9 @@ function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) 
         .map((rank, index) => ({
           label: t("findings.rank", { rank }),
           colour: colourName(index),
-          values: steps.map((step) => scoreAt(across, step, rank)),
+          values: steps.map((step) => scoreAt(across, step, rank, threshold)),
         })),
-    [across, steps, t],
+    [across, steps, t, threshold],
   );
   return (
     <Suspense fallback={<p className="message">{t("loading")}</p>}>
@@ -106,7 +108,7 @@ function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) 
   );
 }
 
-function scoreAt(across: Across, step: number, rank: number): number | null {
+function scoreAt(across: Across, step: number, rank: number, threshold: number | undefined): number | null {
   const found = across.cells.find((cell) => cell.step === step && cell.rank === rank);
-  return found === undefined ? null : isGivenWorse(found) ? found.input_score : found.score;
+  return found === undefined ? null : isGivenWorse(found, threshold) ? found.input_score : found.score;
 }
