@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from pathlib import Path
+
+from msprobe_core.format.bounded import parse_json
 
 WRITTEN = Path(__file__).with_suffix(".json")
 """Names by position of PyTorch's calls: build_backend/argument_names.py writes them."""
@@ -30,5 +31,5 @@ def argument_name(call: str, value: str) -> str | None:
 @lru_cache(maxsize=1)
 def _names() -> dict[str, list[str]]:
     """All names; read once, and only where a finding is about an argument."""
-    read: dict[str, list[str]] = json.loads(WRITTEN.read_text("utf-8"))
+    read: dict[str, list[str]] = parse_json(WRITTEN.read_text("utf-8"))
     return read

@@ -15,9 +15,9 @@ from builder.diagnosis.calls_of_line import say_whole_line
 from builder.diagnosis.choice_margins import ChoiceMargin, choice_margins, say_amplified
 from builder.diagnosis.first_tokens import say_first_tokens
 from builder.diagnosis.framework_defaults import name_defaults
-from builder.diagnosis.lone_parameters import say_late, say_lone_parameters
 from builder.diagnosis.named_arguments import name_arguments
 from builder.diagnosis.tied_parameters import say_tied
+from builder.diagnosis.updated_alone import say_late, say_updated_alone
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
 from builder.errors import InputError
@@ -139,7 +139,7 @@ def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     else:
         walked = walk_by_scores(comparison, threshold, pair.flows)
     walked = _with_margins(walked, margins)
-    findings = say_lone_parameters(comparison, say_tied(comparison, walked.findings))
+    findings = say_updated_alone(comparison, say_tied(comparison, walked.findings))
     walked = replace(walked, findings=findings, late=say_late(comparison, walked.late))
     name_defaults(comparison.matching, walked.findings)
     say_whole_line(comparison, walked.findings)

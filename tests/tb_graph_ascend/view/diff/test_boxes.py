@@ -15,6 +15,7 @@ from builder.results.reading import Results
 from tb_graph_ascend.view.diff.boxes import ModuleGraph, graph_of
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.window import window_of, with_outputs
+from tests.builder.dumps import Json, forward, tensor, write_dump
 from tests.builder.flow.recorded_models import BUILT_WITH, Model, record
 
 
@@ -181,10 +182,22 @@ def test_an_edge_that_leaves_several_repeats_names_them(tmp_path: Path) -> None:
     assert (every.names, every.count) == (["blocks.0", "blocks.1", "blocks.2"], 6)
 
 
-def test_gradients_that_no_backward_call_holds_are_counted(
+def test_gradients_of_a_module_that_is_not_called_stand_in_the_one_around(
     repeats: tuple[Results, DiffIndex],
 ) -> None:
     results, index = repeats
     drawn = graph_of(results, index, int(index.rows.key[0]), [])
-    assert drawn.gradients == 1
+    assert drawn.gradients == 0
     assert not any("out_proj" in title for title in titles(drawn).values())
+
+
+def test_gradients_that_no_backward_call_holds_are_counted(tmp_path: Path) -> None:
+    names = [f"Module.{layer}.Linear.forward.0" for layer in "ab"]
+    handed_on = tensor(2, source=f"{names[0]}.output.0")
+    made: dict[str, Json] = {names[0]: forward([tensor(1)], [tensor(2)])}
+    made[names[1]] = forward([handed_on], [tensor(4)])
+    made["Module.a.Linear.parameters_grad.0"] = {"weight": [tensor(3)]}
+    write_dump(tmp_path / "step0" / "rank0", made, dict.fromkeys(names))
+    results = open_results(builder.build(tmp_path, None, tmp_path / "out").path)
+    index = diff_index(results, 0, 0)
+    assert graph_of(results, index, int(index.rows.key[0]), []).gradients == 1

@@ -38,7 +38,7 @@ class _Lone:
         return UpdatedAlone(self.side, shown, len(listed))
 
 
-def say_lone_parameters(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
+def say_updated_alone(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with those of parameters that one run alone updates.
 
     Where such a call is named already, that is said of it first. Without any other finding nothing
