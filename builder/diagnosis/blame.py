@@ -182,7 +182,8 @@ class Blame:
         known = self._known
         named = [*known.findings]
         wanted = self._changes.wanted_by_one_run
-        follow = all(self._may_follow(finding, wanted) for finding in named)
+        following = [one for one in named if self._may_follow(one, wanted)]
+        follow = len(following) == len(named)
         is_first = wanted is not None and not any(
             one.order <= wanted.order or self._changes.is_cut_before(one.node, wanted)
             for one in named
@@ -192,11 +193,10 @@ class Blame:
             gone = self._changes.lone_backward()
         if gone is None:
             return
-        for finding in named if follow or is_first else ():
-            if follow or self._may_follow(finding, wanted):
-                known.take_back(finding)
-            elif finding is named[0] and finding.node.phase == "forward":
-                finding.stands_alone = True
+        for finding in following if follow or is_first else ():
+            known.take_back(finding)
+        if is_first and not follow and named[0] not in following:
+            named[0].stands_alone = named[0].stands_alone or named[0].node.phase == "forward"
         opened = self._opened(gone)
         opened.score = opened.score or None  # nothing that it puts out differs
 

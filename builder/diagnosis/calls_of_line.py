@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from builder.compare.comparison import Comparison
-from builder.diagnosis.causes import calling_lines
+from builder.diagnosis.causes import calling_lines, is_users_own
 from builder.diagnosis.finding import Finding
-from builder.dump.stack_frames import is_of_framework
 from builder.match.tree import Tree, TreeNode
 from builder.operators.table import has
 from builder.reasons import ExtraCalls, MissingCalls
@@ -36,8 +35,7 @@ def say_whole_line(comparison: Comparison, findings: Iterable[Finding]) -> None:
 
 def _behind(tree: Tree, node: TreeNode) -> Iterator[TreeNode]:
     """The calls of a line of the user's behind one of them, up to the next line or turn of it."""
-    lines = calling_lines(tree, node)
-    if lines is None or lines[0] != lines[1] or is_of_framework(lines[0]):
+    if not is_users_own(calling_lines(tree, node)):
         return
     start = node.exec_order + 1
     for call in tree.in_order[start : start + _AHEAD]:

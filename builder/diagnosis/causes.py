@@ -75,6 +75,14 @@ def calling_lines(tree: Tree, node: TreeNode) -> tuple[str, str] | None:
     return (frames[0], next(own, frames[0])) if frames else None
 
 
+def is_users_own(lines: tuple[str, str] | None) -> bool:
+    """Whether the innermost frame of a call, by its `calling_lines`, is no code of the framework.
+
+    What modules and optimizers of the framework call has the line of many calls.
+    """
+    return lines is not None and lines[0] == lines[1] and not is_of_framework(lines[0])
+
+
 def _kind_of_place(node: TreeNode) -> str | None:
     if node.entry is None or node.parent is None or node.parent.entry is None:
         return None

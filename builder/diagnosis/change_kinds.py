@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, TypeAlias
 
-from builder.diagnosis.causes import calling_lines
+from builder.diagnosis.causes import calling_lines, is_users_own
 from builder.diagnosis.finding import Finding
 from builder.dump.stack_frames import is_of_framework
 from builder.match.tree import Tree, TreeNode
@@ -193,14 +193,9 @@ class Kinds:
         return _short((*lines, *call, *change))
 
     def of_line(self, node: TreeNode) -> str | None:
-        """The line of a call that no code of the framework makes; None of all others.
-
-        What modules and optimizers of the framework call has the line of many calls.
-        """
+        """The line of a call that no code of the framework makes; None of all others."""
         lines = self._lines_of(node)
-        if lines is None or lines[0] != lines[1] or is_of_framework(lines[0]):
-            return None
-        return _short(("line", lines[0]))
+        return _short(("line", lines[0])) if lines is not None and is_users_own(lines) else None
 
     def of_function(self, node: TreeNode, given: ArgumentDiffers) -> str | None:
         """What the function of the user's that makes a call gives it otherwise, on any line.

@@ -20,7 +20,7 @@ from builder.dump.passing_calls import call_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.parameter_readers import holders
 from builder.flow.recorded_passages import recorded_edges
-from builder.match.tree import TreeNode, subtree
+from builder.match.tree import TreeNode, outputs_of, subtree
 from builder.operators.table import has
 
 Agrees = Callable[[int], bool]
@@ -98,7 +98,7 @@ class OwnHealing:
                 continue
             found.add(node)
             passing = [r for r in self._edges.sides[0].passing.get(node, ()) if _computes(r)]
-            if not self._puts_out(node):
+            if next(outputs_of(node, self._matching.problem), None) is None:
                 is_lost |= not passing  # nothing tells who reads what it puts out
                 pending += passing
                 continue
@@ -108,11 +108,6 @@ class OwnHealing:
                 is_lost |= not readers  # it ends here, or nobody knows where it goes
                 pending += readers
         return found, is_lost
-
-    def _puts_out(self, node: TreeNode) -> bool:
-        """Whether any value of a call was recorded that it puts out; its arguments are none."""
-        keys = self._matching.problem.dump.values.keys
-        return any(keys[value].startswith("output") for value in range(*node.values))
 
     def _apart(self, node: TreeNode) -> Iterable[int]:
         """The values that a call puts out otherwise, or of which nothing tells."""

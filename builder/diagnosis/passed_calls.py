@@ -16,7 +16,7 @@ from typing import TypeAlias
 from builder.diagnosis.facts import Facts, slice_text
 from builder.dump.passing_calls import PassingCall
 from builder.dump.values import Record
-from builder.match.tree import Tree, TreeNode
+from builder.match.tree import Tree, TreeNode, outputs_of
 from builder.operators.table import has
 from builder.reasons import ArgumentDiffers, FedOtherwise
 
@@ -122,12 +122,8 @@ class PassedCalls:
         ways = self._ways(row)
         for name in ways[0].ends if ways is not None else ():
             node = self._trees[0].by_name.get(name)
-            if node is not None and self._puts_out_nothing(node):
+            if node is not None and next(outputs_of(node, self._trees[0]), None) is None:
                 yield node
-
-    def _puts_out_nothing(self, node: TreeNode) -> bool:
-        keys = self._trees[0].dump.values.keys
-        return not any(keys[at].startswith(_OUTPUT[1:]) for at in range(*node.values))
 
     def otherwise(self, row: int) -> tuple[TreeNode, GivenOtherwise] | None:
         """The nearest call on the way of a value that was given something else, and what."""

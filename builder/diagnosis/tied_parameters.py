@@ -27,7 +27,7 @@ from builder.reasons import ArgumentDiffers, Introduced, Reason, TiedHere, TiedT
 _Side: TypeAlias = Literal[0, 1]
 _SIDES: tuple[_Side, _Side] = (0, 1)
 _TOLD: tuple[type[TiedHere], type[TiedThere]] = (TiedHere, TiedThere)
-_GRADIENT, _WEIGHT = "parameters_grad.", "parameters."
+GRADIENT, _WEIGHT = "parameters_grad.", "parameters."
 _SHOWN = 3  # names of a longer list
 
 
@@ -55,8 +55,7 @@ class _Tie:
     def reason(self) -> TiedHere | TiedThere:
         """What is said of each holder."""
         names = list(dict.fromkeys(one.names[self.side] for one in self.holders))
-        shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-        return _TOLD[self.side](shown, self.count)
+        return _TOLD[self.side](first_names(names), self.count)
 
     @property
     def more(self) -> int:
@@ -75,6 +74,11 @@ def say_tied(comparison: Comparison, findings: Sequence[Finding]) -> list[Findin
     told = {(one.node.owner, one.key): tie.reason for tie in ties for one in tie.holders}
     said = [finding for finding in findings if _says(finding, told)]
     return _without_counts(findings, _more(ties), said[0]) if said else list(findings)
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first few names of a list as a sentence tells them."""
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def tied_names(comparison: Comparison) -> set[str]:
@@ -158,13 +162,14 @@ def _held(comparison: Comparison) -> Iterator[_Held]:
     theirs = comparison.matching.benchmark.dump.values.keys
     gradients = np.array([node.holds_gradients for node in order], dtype=bool)
     for row in np.flatnonzero(gradients[pairs.node] & (pairs.benchmark >= 0)).tolist():
-        node, key = order[pairs.node[row]], comparison.keys[row].removeprefix(_GRADIENT)
+        node, key = order[pairs.node[row]], comparison.keys[row].removeprefix(GRADIENT)
         partner = comparison.matching.partner[node]
-        other = theirs[pairs.benchmark[row]].removeprefix(_GRADIENT)
-        yield _Held(node, row, key, (_name(node, key), _name(partner, other)))
+        other = theirs[pairs.benchmark[row]].removeprefix(GRADIENT)
+        yield _Held(node, row, key, (parameter_name(node, key), parameter_name(partner, other)))
 
 
-def _name(node: TreeNode, key: str) -> str:
+def parameter_name(node: TreeNode, key: str) -> str:
+    """What a run calls the parameter of a module whose gradient a node holds below a key."""
     return f"{node.entry.path}.{key}" if node.entry is not None else key
 
 

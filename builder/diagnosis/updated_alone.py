@@ -7,18 +7,20 @@ is updated there by its other name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.tied_parameters import tied_names
+from builder.diagnosis.tied_parameters import (
+    GRADIENT,
+    first_names,
+    parameter_name,
+    tied_names,
+)
 from builder.match.tree import Tree, TreeNode
 from builder.match.updated_parameters import OTHER_PARAMETER
 from builder.reasons import Side, UpdatedAlone
-
-_GRADIENT = "parameters_grad."
-_SHOWN = 3  # names of a longer list
 
 
 @dataclass
@@ -26,16 +28,14 @@ class _Lone:
     """What one run's optimizer alone updates: the calls, and the parameters in their order."""
 
     side: Side
-    calls: list[TreeNode] = field(default_factory=list)
+    calls: dict[TreeNode, None] = field(default_factory=dict)
     names: dict[str, TreeNode] = field(default_factory=dict)
     """With the last call of each, which writes it."""
 
     @property
     def reason(self) -> UpdatedAlone:
         """What is said of them."""
-        listed = list(self.names)
-        shown = ", ".join(listed[:_SHOWN]) + (", …" if len(listed) > _SHOWN else "")
-        return UpdatedAlone(self.side, shown, len(listed))
+        return UpdatedAlone(self.side, first_names(list(self.names)), len(self.names))
 
 
 def say_updated_alone(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
@@ -75,25 +75,36 @@ def _lone(comparison: Comparison) -> Iterator[_Lone]:
         ("problem", matching.problem),
         ("benchmark", matching.benchmark),
     )
-    held = [set(_with_gradients(tree)) for _, tree in sides]
-    for side, tree in sides:
+    updated = [(side, list(_updates(tree, matching.reason))) for side, tree in sides]
+    if not any(updates for _, updates in updated):
+        return
+    held = set.intersection(*(set(_with_gradients(tree)) for _, tree in sides))
+    tied = tied_names(comparison)
+    for side, updates in updated:
         lone = _Lone(side)
-        for node in tree.in_order:
-            kind, _, name = matching.reason.get(node, "").partition(":")
-            if kind == OTHER_PARAMETER and all(name in names for names in held):
-                lone.calls.append(node)
+        for node, name in updates:
+            if name in held:
+                lone.calls[node] = None
                 lone.names[name] = node
-        if lone.names and not tied_names(comparison).intersection(lone.names):
+        if lone.names and not tied.intersection(lone.names):
             yield lone
+
+
+def _updates(tree: Tree, reason: Mapping[TreeNode, str]) -> Iterator[tuple[TreeNode, str]]:
+    """The calls for parameters that the other run's optimizer does not have, with their names."""
+    for node in tree.in_order:
+        kind, _, name = reason.get(node, "").partition(":")
+        if kind == OTHER_PARAMETER:
+            yield node, name
 
 
 def _with_gradients(tree: Tree) -> Iterator[str]:
     """The parameters of which a run holds gradients."""
     keys = tree.dump.values.keys
     for node in tree.in_order:
-        if node.holds_gradients and node.entry is not None:
+        if node.holds_gradients:
             for at in range(*node.values):
-                yield f"{node.entry.path}.{keys[at].removeprefix(_GRADIENT)}"
+                yield parameter_name(node, keys[at].removeprefix(GRADIENT))
 
 
 def _finding(lone: _Lone, comparison: Comparison) -> Finding:

@@ -244,10 +244,16 @@ def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
         elif len(own) == len(left):
             for node, one in zip(left, own):
                 node.backward = node.backward or one
-    around = _backward_by_path(by_name) if free else {}
     for node in free:
-        under = node.backward or by_name.get(f"{node.owner}.backward.0")
-        node.parent = under or _backward_around(node, around) or root
+        node.parent = node.backward or by_name.get(f"{node.owner}.backward.0") or root
+    _place_around([node for node in free if node.parent is root], by_name)
+
+
+def _place_around(alone: list[TreeNode], by_name: dict[str, TreeNode]) -> None:
+    """Put gradients of modules that are not called below the backward entry around them, if any."""
+    around = _backward_by_path(by_name) if alone else {}
+    for node in alone:
+        node.parent = _backward_around(node, around) or node.parent
 
 
 def _backward_by_path(by_name: dict[str, TreeNode]) -> dict[str, list[TreeNode]]:

@@ -65,9 +65,13 @@ class _Steps:
 
     def _kinds(self, at: int) -> frozenset[str]:
         if at not in self._shown:
-            sightings = self._own[at].sightings
-            self._shown[at] = frozenset(kind for one in sightings for kind in one.kinds)
+            self._shown[at] = kinds_shown(self._own[at])
         return self._shown[at]
+
+
+def kinds_shown(outcome: PairOutcome) -> frozenset[str]:
+    """The kinds of change that the nodes of a step show."""
+    return frozenset(kind for one in outcome.sightings for kind in one.kinds)
 
 
 def _step(outcome: PairOutcome) -> int:

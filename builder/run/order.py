@@ -26,7 +26,7 @@ from builder.reasons import (
     RowsDiffer,
     UnrecordedDiffers,
 )
-from builder.run.carried import OTHER_CALLS, without_carried
+from builder.run.carried import OTHER_CALLS, kinds_shown, without_carried
 from builder.run.healed import with_healed
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.run.uncleared import is_uncleared, with_uncleared
@@ -411,8 +411,8 @@ class _Numbers:
 
     def _kinds(self, step: int) -> frozenset[str]:
         if step not in self._shown:
-            shown = self._outcomes[step].sightings if step in self._outcomes else ()
-            self._shown[step] = frozenset(kind for one in shown for kind in one.kinds)
+            here = self._outcomes.get(step)
+            self._shown[step] = frozenset() if here is None else kinds_shown(here)
         return self._shown[step]
 
 

@@ -161,11 +161,13 @@ class ByExcess:
             wrong = self._parameters.wrong_of(node)
             if wrong:
                 self._note_read(node)  # beside other weights it may be fed otherwise as well
-                supposed = self._parameters.supposed(node, wrong)
-                if supposed is not None:
-                    values = self._facts.paired.problem_values(wrong)
-                    return Verdict(node, values=values, perhaps=supposed)
-                return Verdict(node, self._parameters.cause(node, wrong))
+                blamed = self._parameters.cause(node, wrong)
+                is_told = isinstance(blamed, Finding) or blamed.kind != "parameter_differs"
+                supposed = None if is_told else self._parameters.supposed(node, wrong)
+                if supposed is None:
+                    return Verdict(node, blamed)
+                values = self._facts.paired.problem_values(wrong)
+                return Verdict(node, values=values, perhaps=supposed)
         self._note_changes(node)
         if _holds_calls(node):
             found = self._of_module_output(node, cause)
