@@ -3,17 +3,13 @@ import type { Page } from "playwright-core";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 
+import { Fingers, type Point } from "./fingers";
 import { on, query, rest, selectedName, tab, withBrowser } from "./page";
 
 withBrowser();
 const FFN = "Module.layers.0.ffn.MLP.forward.0";
 
 type Column = "problem" | "benchmark";
-interface Point {
-  x: number;
-  y: number;
-}
-
 const cell = (page: Page, column: Column, label: string) =>
   page.locator(`.diff-rows [role=gridcell][data-column=${column}][aria-label="${label}"]`).first();
 const ghost = (page: Page) => page.locator(".map-ghost");
@@ -110,16 +106,14 @@ describe("mapping in the rows", () => {
     on("dragged", async (page) => {
       await renamedShown(page);
       const [from, to] = [await middle(page, "problem", "ffn"), await middle(page, "benchmark", "mlp")];
-      const client = await page.context().newCDPSession(page);
-      const touch = (type: "touchStart" | "touchMove" | "touchEnd", points: Point[]) =>
-        client.send("Input.dispatchTouchEvent", { type, touchPoints: points });
-      await touch("touchStart", [from]);
+      const finger = await Fingers.on(page);
+      await finger.down(from);
       await ghost(page).waitFor();
       for (const share of [0.3, 0.6, 1]) {
-        await touch("touchMove", [{ x: from.x + share * (to.x - from.x), y: from.y + share * (to.y - from.y) }]);
+        await finger.move({ x: from.x + share * (to.x - from.x), y: from.y + share * (to.y - from.y) });
       }
       await expect.poll(() => ghost(page).innerText()).toContain("Map with mlp");
-      await touch("touchEnd", []);
+      await finger.lift();
       await expect.poll(() => notice(page)).toContain("Mapped ffn ↔ mlp");
       await page.getByRole("button", { name: "Undo" }).click();
       await expect.poll(() => mappedRows(page)).toBe(0);

@@ -1,6 +1,7 @@
 /* Dragging a row on a canvas of rows: by mouse after some pixels, by touch after a long press. */
 
 import type { DiffCanvas, DiffHit } from "./diffcanvas";
+import { FINGER_PX, LONG_PRESS_MS } from "./touch";
 
 export interface MapGestures {
   /** Whether the row under the pointer can be dragged. */
@@ -12,10 +13,7 @@ export interface MapGestures {
   cancelled: () => void;
 }
 
-/** A finger that rests as long takes the row; one that moves on before scrolls. */
-const LONG_PRESS_MS = 350;
 const MOUSE_PX = 5;
-const FINGER_PX = 10;
 /** So near to an edge, and so fast, the rows go on under what is dragged. */
 const EDGE_PX = 36;
 const EDGE_STEP = 8;

@@ -1,8 +1,9 @@
 /* What part of a graph is in view: pan, zoom, all of it, and what is selected elsewhere. */
 
-import { type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
 
 import type { Place } from "../graph/boxroutes";
+import { useBoxGestures } from "./useBoxGestures";
 import type { Laid } from "./useModuleGraph";
 
 /** As small as makes a long module of some hundred calls whole. */
@@ -71,36 +72,15 @@ export function useBoxView(
     },
     [apply],
   );
-  const drag = useRef<{ x: number; y: number; pointer: number } | null>(null);
-  const pan = {
-    onPointerDown: (event: PointerEvent<HTMLDivElement>): void => {
-      if (event.button === 0) drag.current = { x: event.clientX, y: event.clientY, pointer: event.pointerId };
-    },
-    onPointerMove: (event: PointerEvent<HTMLDivElement>): void => {
-      const from = drag.current;
-      if (!from || !view.current) return;
-      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
-      if (!event.currentTarget.hasPointerCapture(from.pointer)) {
-        if (Math.hypot(dx, dy) < 4) return;
-        event.currentTarget.setPointerCapture(from.pointer);
-      }
+  const moveBy = useCallback(
+    (dx: number, dy: number): void => {
+      if (!view.current) return;
       view.current = { ...view.current, x: view.current.x + dx, y: view.current.y + dy };
-      drag.current = { ...from, x: event.clientX, y: event.clientY };
       apply();
     },
-    onPointerUp: (): void => {
-      drag.current = null;
-    },
-    onWheel: (event: WheelEvent<HTMLDivElement>): void => {
-      if (!view.current) return;
-      const { left, top } = event.currentTarget.getBoundingClientRect();
-      if (event.ctrlKey || event.metaKey) zoomAt(Math.exp(-event.deltaY / 300), event.clientX - left, event.clientY - top);
-      else {
-        view.current = { ...view.current, x: view.current.x - event.deltaX, y: view.current.y - event.deltaY };
-        apply();
-      }
-    },
-  };
+    [apply],
+  );
+  const pan = useBoxGestures({ moveBy, zoomAt });
   const zoom = useCallback(
     (factor: number): void => {
       const box = svg.current;

@@ -6,6 +6,8 @@ import { runShortcut } from "../state/shortcuts";
 import { useApp } from "../state/store";
 import { useTrends } from "../state/trends";
 
+const EVERYWHERE = ["?", "i"];
+
 export function useShortcuts(): void {
   useEffect(() => {
     window.addEventListener("keydown", handle);
@@ -15,9 +17,9 @@ export function useShortcuts(): void {
 
 function handle(event: KeyboardEvent): void {
   if (useApp.getState().dialog !== null || event.defaultPrevented) return;
-  // The keys are those of the comparison; the heat map of trends has its own.
-  if (useTrends.getState().run !== null && event.key !== "?") return;
   const chord = chordOf(event);
+  // Most keys are those of the comparison; the heat map of trends has its own.
+  if (useTrends.getState().run !== null && !EVERYWHERE.includes(chord)) return;
   const typing = isTyping(event.target);
   if (typing && chord !== "ctrl+k") return;
   if (runShortcut(chord, onControl(event.target))) event.preventDefault();

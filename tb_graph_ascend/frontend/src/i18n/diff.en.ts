@@ -118,6 +118,7 @@ export const diff = {
       accept: "map the first pair of “Probably the same”, in all its places",
       rebuild: "rebuild with the mapped pairs",
       undo: "undo / redo a mapping",
+      tip: "what the mouse is told there, one after the other; a long press tells it to a finger",
       help: "this list",
       escape: "close, clear",
     },

@@ -24,6 +24,7 @@ import { isPlaceOf } from "./causes";
 import { ranksAt, stepsOf } from "./pairs";
 import type { GraphSession } from "./session";
 import { LEFT_TABS, useApp } from "./store";
+import { nextTip } from "./tip";
 import { withSelection } from "./underway";
 
 const ZOOM_STEP = 1.25;
@@ -54,6 +55,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   p: () => void stepCause(-1),
   "/": focusSearch,
   "ctrl+k": focusSearch,
+  i: nextTip,
   "?": () => state().set({ dialog: "help" }),
   escape: () => state().set({ notice: null, failure: null, picks: { problem: null, benchmark: null } }),
   c: () => state().session?.diff.closeAll(),

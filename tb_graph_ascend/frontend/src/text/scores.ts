@@ -19,6 +19,7 @@ export function scoreSentence(t: TFunction, value: ValuePair): string | null {
   const told = { score: scoreText(score), error: t(of === null ? "score.error" : `score.of.${of}`, { error: shortNumber(error) }) };
   if (error === null) return t("score.alone", told);
   if (error === 0) return t("score.equal", told);
+  if (typeof error !== "number") return t("score.endless", told);
   if (by) return t(`score.letPass.${by}`, told);
   if (score === 0) return t("score.inside", told);
   const tolerance = toleranceOf(value);

@@ -52,6 +52,9 @@ describe("the sentence of a score", () => {
     expect(passed).toMatch(/^score 0.48: .*0.002200.*differs as its inputs do/);
     expect(passed).not.toContain("tolerance 4");
     expect(scoreSentence(t, value({ error: 1, score: 1 }))).toContain("relative error 1;");
+    expect(scoreSentence(t, value({ error: "inf", score: 1, error_of: "norm" }))).toBe(
+      "score 1.00: the two are not the same, and no finite error tells by how much",
+    );
   });
 
   it("claims nothing where error or score are unknown", () => {

@@ -10,6 +10,7 @@ import { useBoot } from "../../hooks/useBoot";
 import { LEAST_DETAILS, isTall, useGrowingDetails } from "../../hooks/useGrowingDetails";
 import { useOnlyTrends } from "../../hooks/useOnlyTrends";
 import { useShortcuts } from "../../hooks/useShortcuts";
+import { useTips } from "../../hooks/useTips";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
 import { followFiles } from "../../state/filechanges";
 import { useBoxes } from "../../state/boxes";
@@ -29,6 +30,7 @@ import { EmptyState } from "./EmptyState";
 import { FailureNotice } from "../parts/FailureNotice";
 import { LeftPanel } from "./LeftPanel";
 import { Notice } from "./Notice";
+import { TipBubble } from "./TipBubble";
 
 export function App() {
   const { t } = useTranslation();
@@ -41,6 +43,7 @@ export function App() {
   useOnlyTrends(databases.data);
   const trends = useTrends((state) => state.run);
   useShortcuts();
+  useTips();
   useEffect(followHostTheme, []);
   useEffect(followWindow, []);
 
@@ -55,6 +58,7 @@ export function App() {
       {trends !== null ? <Trends run={trends} /> : databases.data && <Content databases={databases.data} />}
       <Dialogs />
       <Notice />
+      <TipBubble />
     </div>
   );
 }

@@ -30,6 +30,7 @@ const GROUPS = {
     ["boxes", "V"],
     ["fold", "B"],
     ["overflow", "O"],
+    ["tip", "I"],
     ["help", "?"],
     ["escape", "Esc"],
   ],

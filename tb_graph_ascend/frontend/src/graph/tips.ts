@@ -1,0 +1,52 @@
+/* What a mouse is told when it rests on something: which part of the page tells what. */
+
+/** Says more about a part of the page than stands there. */
+export interface Tip {
+  of: Element;
+  text: string;
+}
+
+/** Regions of the page whose tips belong together. */
+const REGIONS = "[role=dialog], .menu-list, .tabs, .panel-content, .bottom-head, .boxes, .diff, .answer, .rank-strip, header, section, main";
+/** Canvases tell of what the pointer is on; for keys and fingers their rows and cells are selected. */
+const OF_POINTERS = "canvas, .map-ghost";
+
+/** The nearest tip of an element, its own or of what holds it. */
+export function tipOf(element: Element | null): Tip | null {
+  for (let of = element; of; of = of.parentElement) {
+    if (of.matches(OF_POINTERS)) return null;
+    const text = textOf(of);
+    if (text !== "") return { of, text };
+  }
+  return null;
+}
+
+/** All tips of a region that say more than is seen, in the order of the page. */
+export function tipsIn(region: Element): Tip[] {
+  return [...region.querySelectorAll("*")].flatMap((of) => {
+    const text = of.matches(OF_POINTERS) ? "" : textOf(of);
+    return text !== "" && isSeen(of) && !standsThere(of, text) ? [{ of, text }] : [];
+  });
+}
+
+/** The region that has the focus; without focus, where the page says what begins. */
+export function regionOf(focused: Element | null): Element {
+  const page = focused?.ownerDocument ?? document;
+  return focused?.closest(REGIONS) ?? page.querySelector(".answer") ?? page.body;
+}
+
+/** An attribute in HTML, an element of its own in pictures. */
+function textOf(element: Element): string {
+  const drawn = element.namespaceURI?.endsWith("/svg") ? [...element.children].find(({ tagName }) => tagName === "title") : undefined;
+  return (element.getAttribute("title") ?? drawn?.textContent ?? "").trim();
+}
+
+function isSeen(element: Element): boolean {
+  const { width, height } = element.getBoundingClientRect();
+  return width > 0 && height > 0;
+}
+
+/** The whole text stands there, and nothing of it is cut off. */
+function standsThere(element: Element, text: string): boolean {
+  return element.textContent.trim() === text && element.scrollWidth <= element.clientWidth;
+}
