@@ -24,8 +24,9 @@ class Outcome:
     `outputs` tensors that modules put out have numbers in the compiled dump, of `fused` others it
     says itself that the compiler made no such tensor. `named` is the first of which something is
     said, empty where eager and compiled agree; `way` the first call that one of them alone makes,
-    where both come to the same results. Where gradients alone differ, `less_exact` is by how many
-    times the worst is further from the one in float64 than eager's: that difference is true.
+    where both come to the same results. Where results are less exact than eager's and nothing else
+    differs, `less_exact` is by how many times the worst is further from the one in float64: that
+    difference is true.
     `failed` says why there is nothing else.
     """
 
@@ -65,7 +66,7 @@ def check(architecture: Architecture, dtype: torch.dtype) -> Outcome:
         found, fused = len(eager) - len(without), sum(c.get("fused") is True for c in without)
         ways = [*(each.node for each in answer.diagnosis.named), *answer.other_calls]
         way = ways[0] if answer.goes_another_way else ""
-        less = max((each.times for each in answer.less_exact), default=0.0)
+        less = max((each.times for each in answer.only_less_exact), default=0.0)
         named = "" if way or less else accused(answer)
         counts = len(answer.changed), answer.results, found, len(eager)
         return Outcome(*counts, named, way, fused=fused, less_exact=less)

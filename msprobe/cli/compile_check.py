@@ -116,6 +116,8 @@ def _less_exact(each: LessExact) -> str:
 
 def _apart(each: Apart) -> str:
     """How far a result is from eager's."""
+    if each.less_exact is not None:
+        return _less_exact(each.less_exact)
     text = f"{each.name} of the model compiled with your own settings is "
     if not isfinite(each.alone):
         return f"{text}not that of eager"

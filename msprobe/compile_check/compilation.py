@@ -102,6 +102,15 @@ class Answer:
         return bool(named or self.other_calls) and not in_doubt and all(ways)
 
     @property
+    def only_less_exact(self) -> tuple[LessExact, ...]:
+        """What is further from float64 than eager's, where that is all that differs."""
+        others = self.vanished or self.untold or (self.apart and self.diagnosis.named)
+        of_apart = tuple(each.less_exact for each in self.apart if each.less_exact is not None)
+        if others or len(of_apart) < len(self.apart):
+            return ()
+        return self.less_exact + of_apart
+
+    @property
     def claim(self) -> Claim:
         """What may be said: of all that was recorded, and of the results where nothing was."""
         apart = Counted("apart", len(self.apart), self.apart[0].name if self.apart else "")

@@ -32,18 +32,37 @@ HALF = frozenset({torch.bfloat16, torch.float16})
 
 
 @dataclass(frozen=True, slots=True)
+class LessExact:
+    """A result whose distance from the one in float64 is more than `_TIMES` that of eager's.
+
+    Both are relative to the norm of the one in float64.
+    """
+
+    name: str
+    compiled: float
+    eager: float
+
+    @property
+    def times(self) -> float:
+        """How many times as far as eager's; infinite where eager's is exact."""
+        return self.compiled / self.eager if self.eager else inf
+
+
+@dataclass(frozen=True, slots=True)
 class Apart:
     """A result whose distance from eager is more than rounding, relative to the norm of eager's.
 
     `recorded` is that of the compiled run under the recording, None where there is none. It
     `diverges` where no rounding of a whole model reaches as far: no record can explain that.
-    Integers, flags and what one run alone hands out are infinitely apart.
+    Integers, flags and what one run alone hands out are infinitely apart. Where rounding does reach
+    from the one to the other, `less_exact` says why it is told all the same.
     """
 
     name: str
     alone: float
     recorded: float | None
     diverges: bool
+    less_exact: LessExact | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -123,19 +142,19 @@ def results_apart(
         of_kind = next((largest[kind] for kind in largest if name.startswith(kind)), 0.0)
         scale = max(_norm(wanted), of_kind if name.startswith(GRADIENT) else 0.0)
         apart = _apart(alone[name], wanted)
-        inexact = exact is not None and _is_inexact(
-            name, alone, eager, exact, max(_norm(wanted), of_kind), coarse
-        )
+        inexact = _inexact(name, alone, eager, exact, max(_norm(wanted), of_kind), coarse)
         # A running mean can be zero but for the rounding of what it is the mean of. In half formats
         # as many epsilons as there are modules would be more than a whole small buffer.
         last_bits = rounding(wanted, 1 if coarse else modules, coarse)
         rounded = max(allowed * scale, last_bits * of_kind)
-        if apart <= rounded and not inexact:
+        if apart <= rounded and inexact is None:
             continue
         other = _apart(recorded[name], wanted) if name in recorded else None
         own = _norm(wanted) or 1.0
-        diverges = inexact or apart > _divergence(allowed) * scale
-        found.append(Apart(name, apart / own, None if other is None else other / own, diverges))
+        diverges = inexact is not None or apart > _divergence(allowed) * scale
+        seen = None if other is None else other / own
+        less_exact = inexact if apart <= rounded else None
+        found.append(Apart(name, apart / own, seen, diverges, less_exact))
     return found
 
 
@@ -152,19 +171,21 @@ def _halves(results: Results) -> Iterator[torch.Tensor]:
             yield each
 
 
-def _is_inexact(
-    name: str, alone: Results, eager: Results, exact: Results, scale: float, coarse: float
-) -> bool:
-    """Whether a compiled result is much further from the exact one than eager's, of a model that
-    goes through a half format; of few elements nothing is said.
+def _inexact(
+    name: str, alone: Results, eager: Results, exact: Results | None, scale: float, coarse: float
+) -> LessExact | None:
+    """A compiled result that is much further from the exact one than eager's, of a model that goes
+    through a half format; of few elements nothing is said.
     """
-    wanted, true = eager[name], exact.get(name)
+    wanted, true = eager[name], None if exact is None else exact.get(name)
     if true is None or not wanted.is_floating_point() or wanted.numel() < _ENOUGH:
-        return False
+        return None
     if {alone[name].shape, wanted.shape, true.shape} != {true.shape}:
-        return False
+        return None
     own = _apart(wanted.to(true.dtype), true)
-    return isfinite(own) and not _is_as_exact(alone[name], wanted, true, scale, coarse)
+    if not isfinite(own) or _is_as_exact(alone[name], wanted, true, scale, coarse):
+        return None
+    return _less_exact(name, alone[name], wanted, true)
 
 
 def _is_as_exact(
@@ -179,23 +200,6 @@ def _is_as_exact(
     least = eps * (scale if norm < eps * scale else norm)
     own, theirs = (_apart(each.to(true.dtype), true) for each in (wanted, ours))
     return theirs <= _TIMES * max(own, least)
-
-
-@dataclass(frozen=True, slots=True)
-class LessExact:
-    """A gradient whose distance from the one in float64 is more than `_TIMES` that of eager's.
-
-    Both are relative to the norm of the one in float64.
-    """
-
-    name: str
-    compiled: float
-    eager: float
-
-    @property
-    def times(self) -> float:
-        """How many times as far as eager's; infinite where eager's is exact."""
-        return self.compiled / self.eager if self.eager else inf
 
 
 def less_exact_gradients(

@@ -38,6 +38,15 @@ def test_a_wrong_gradient_in_a_half_format_diverges_however_deep_the_model(chang
         assert (apart.name, apart.is_judged) == (GRADIENT, False)
 
 
+def test_what_rounding_would_explain_is_told_by_how_much_less_exact_it_is() -> None:
+    (apart,) = found(lambda g: g * 1.3)
+    assert apart.less_exact is not None
+    assert apart.less_exact.compiled == pytest.approx(0.3, rel=0.01)
+    assert apart.less_exact.times > 3
+    (apart,) = found(lambda g: g * 2)  # further than any rounding of forty modules
+    assert apart.less_exact is None
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_one_rounding_more_or_less_is_none(dtype: torch.dtype) -> None:
     assert found(lambda g: g, dtype) == []

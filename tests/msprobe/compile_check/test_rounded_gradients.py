@@ -13,7 +13,7 @@ from builder.claim import Counted, Evidence, claim
 from builder.diagnosis.end_results import EndResult
 from msprobe.compile_check import Answer
 from msprobe.compile_check.compilation import _are_gradients_alone, _parameter
-from msprobe.compile_check.results import less_exact_gradients
+from msprobe.compile_check.results import Apart, LessExact, less_exact_gradients
 
 NAME = "layers.0.attention.k_proj.bias"
 END = EndResult(
@@ -110,3 +110,18 @@ def test_they_are_told_as_close(rounded: int) -> None:
     assert answer.claim.code == ("close" if rounded else "differs")
     if rounded:
         assert answer.claim.evidence.differences == (Counted("ends_close", 1, END.name),)
+
+
+def test_less_exact_alone_is_told_where_nothing_else_differs() -> None:
+    less = LessExact(f"gradient of {NAME}", 0.27, 0.07)
+    within = Apart(less.name, 0.25, 0.25, diverges=True, less_exact=less)
+    beyond = Apart("output 0", 3.0, 3.0, diverges=True)
+
+    def told(*apart: Apart, named: tuple[Any, ...] = ()) -> tuple[LessExact, ...]:
+        answer = Answer(_diagnosis(named=named), Path(), 2, [], [], {}, apart=apart)
+        assert not answer.agrees
+        return answer.only_less_exact
+
+    assert told(within) == (less,)
+    assert told(within, beyond) == ()
+    assert told(within, named=(SimpleNamespace(direction="backward"),)) == ()
