@@ -295,7 +295,9 @@ class _Matcher:
             return
         for parameter in parted:
             self._align_calls(parameter.problem, parameter.benchmark, rank)
-            self.matching.reason.update(parameter.alone())
+            # Those of one name were paired by it, whoever of several ranks has the parameter.
+            lone = (each for each in parameter.alone() if each[0] not in self.matching.partner)
+            self.matching.reason.update(lone)
 
     def _align_calls(
         self, left: list[TreeNode], right: list[TreeNode], rank: dict[TreeNode, int]

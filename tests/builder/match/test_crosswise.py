@@ -188,6 +188,32 @@ def test_updates_pair_by_their_parameter_in_any_order(order: list[str]) -> None:
     assert len(found) == len(order)
 
 
+def test_an_update_that_pairs_by_its_name_is_of_both_whatever_a_header_holds(
+    tmp_path: Path,
+) -> None:
+    module = "Module.m.M.forward.0"
+
+    def updates(folder: Path, held: list[str]) -> Tree:
+        norms = {"a": 2.0, "b": 3.0}
+        data: dict[str, object] = {module: forward([tensor()], [tensor()])}
+        data["Tensor.mul_.0.forward"] = forward([tensor(2.0), 0.9], [tensor(2.0)])
+        for name, norm in norms.items():
+            data[f"Optimizer.{name}.0.forward"] = forward([tensor(norm)], [tensor(norm + 0.5)])
+        calls = dict.fromkeys(name for name in data if name != module)
+        construct: dict[str, str | None] = {module: None, "optimizer": None}
+        construct |= dict.fromkeys(calls, "optimizer")
+        parameters = {name: tensor(norms[name]) for name in held}
+        header = {"Optimizer.SGD.step.0": {"parameters": parameters, "input": {}}}
+        return build_tree(read_dump(write_dump(folder, data, construct, optimizer=header)))
+
+    # Of several ranks the header of one is read, and others hold the other parameters.
+    ours, theirs = updates(tmp_path / "p", ["a"]), updates(tmp_path / "b", ["a", "b"])
+    found = match_trees(ours, theirs)
+    for name in ("Optimizer.a.0.forward", "Optimizer.b.0.forward"):
+        assert found.partner[ours.by_name[name]] is theirs.by_name[name]
+        assert found.reason[ours.by_name[name]] == found.reason[theirs.by_name[name]] == "name"
+
+
 def loop(folder: Path, picked: list[float], readers: list[float]) -> Tree:
     """Turns of a loop: each picks a tensor, and what reads one stands behind it."""
     data: dict[str, object] = {BLOCK: forward([tensor()], [tensor()])}
