@@ -87,7 +87,7 @@ describe.each(RESULTS)("the page of %s", (name) => {
       for (const row of someOf(all.rows, 12)) {
         await both.get(`${pair}/rows?open=&reveal=${row.key}&limit=25`);
         const { above } = await both.get<ModuleGraph>(`${pair}/graph?module=${row.key}`);
-        await both.get(`${pair}/graph?module=${above ?? row.key}&open=${modulesOf(all.rows).join(".")}`);
+        for (const module of [above ?? row.key, row.key]) await both.get(`${pair}/graph?module=${module}&open=${modulesOf(all.rows).join(".")}`);
         for (const cause of causes.slice(0, 2)) {
           await both.get(`${pair}/rows?open=${row.key}&cause=${cause.finding.node.id}&target=${row.key}&limit=80`);
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from msprobe.core.monitor_v2.module_rows import ModuleRows, Row
 from msprobe.core.monitor_v2.monitor_config import read_config
 from msprobe.pytorch.monitor.monitor_tables import Tables
 from msprobe.pytorch.monitor.safely import safely
@@ -37,6 +38,7 @@ class TrainerMonitorV2:
         self._patched = self._left = False
         self._all_named: list[tuple[str, nn.Parameter]] = []
         self._hooks: ModuleHooks | None = None
+        self._of_modules = ModuleRows()
         self._optimizer: Any = None
 
     def start(
@@ -76,6 +78,7 @@ class TrainerMonitorV2:
 
     def stop(self) -> None:
         """Write what is left and take all hooks off."""
+        safely(self._write_modules)
         for tables in self._tables.values():
             safely(tables.write)
         self._take_off()
@@ -98,12 +101,20 @@ class TrainerMonitorV2:
             lambda name: not targets or any(target in name for target in targets),
             self._take_module,
             lambda name, side, index, _: f"{name}.{_V2_SIDES[side]}.{index}",
+            begun=self._of_modules.begin,
         )
         self._ends.append(self._hooks.close)
 
     def _take_module(self, kind: str, name: str, micro: int, tensor: torch.Tensor) -> None:
-        del micro
-        self._take("module", name, "forward" if kind == "actv" else "backward", tensor)
+        scope = "forward" if kind == "actv" else "backward"
+        row = self._row("module", name, scope, tensor)
+        if row is not None:
+            self._of_modules.add(kind, name, micro, row)
+
+    def _write_modules(self) -> None:
+        rows = self._of_modules.take()
+        if rows:
+            self._add("module", rows)
 
     @property
     def _named(self) -> list[tuple[str, nn.Parameter]]:
@@ -133,6 +144,7 @@ class TrainerMonitorV2:
                 self._take("param", name, "param_updated", parameter)
         if self._hooks is not None:
             self._hooks.end_step()
+        self._write_modules()
         step, self._step = self._step, self._step + 1
         for tables in self._tables.values():
             tables.end_step(step)
@@ -145,20 +157,37 @@ class TrainerMonitorV2:
         tensor: torch.Tensor,
         micro: list[int] | None = None,
     ) -> None:
-        if not self._is_due() or not (tensor.is_floating_point() or tensor.is_complex()):
-            return
-        asked = [op for op in self._of(monitor).get("ops", _DEFAULT_OPS) if op in OPS]
-        numbers = measure(tensor, asked, float(self._of(monitor).get("eps", 1e-8)))
+        row = self._row(monitor, name, scope, tensor, micro)
+        if row is not None:
+            self._add(monitor, [row], "micro_step" if micro else "")
+
+    def _row(
+        self,
+        monitor: str,
+        name: str,
+        scope: str,
+        tensor: torch.Tensor,
+        micro: list[int] | None = None,
+    ) -> list[object] | None:
+        if not self._is_due():
+            return None
+        told = self._of(monitor)
+        numbers = measure(tensor, self._asked(monitor), float(told.get("eps", 1e-8)))
+        return [_STAGE, self._step, name, scope, *(micro or []), *map(float, numbers)]  # type: ignore[arg-type]  # cells of any kind
+
+    def _add(self, monitor: str, rows: Sequence[Row], also: str = "") -> None:
         tables = self._tables.get(monitor)
         if tables is None:
             per_file = int(self.config.get("step_count_per_record", 1))
             folder = Path(self.config.get("output_dir", "./")) / f"rank_{current_rank() or 0}"
             tables = self._tables[monitor] = Tables(folder, per_file, None)
             tables.name_files("{kind}_step{first}-{last}.csv")
-        head = ["micro_step"] if micro else []
-        header = ["vpp_stage", "step", "module_name", "scope", *head, *asked]
-        row = [_STAGE, self._step, name, scope, *(micro or []), *map(float, numbers)]  # type: ignore[arg-type]  # cells of any kind
-        tables.add(monitor, header, [row])
+        head = [also] if also else []
+        header = ["vpp_stage", "step", "module_name", "scope", *head, *self._asked(monitor)]
+        tables.add(monitor, header, rows)
+
+    def _asked(self, monitor: str) -> list[str]:
+        return [op for op in self._of(monitor).get("ops", _DEFAULT_OPS) if op in OPS]
 
     def _is_due(self) -> bool:
         config, step = self.config, self._step

@@ -20,7 +20,9 @@ Sink = Callable[[str, str, int, torch.Tensor], None]
 
 
 class ModuleHooks:
-    """Hands on the tensors at the chosen modules; inputs and outputs are named by `name_of`."""
+    """Hands on the tensors at the chosen modules; inputs and outputs are named by `name_of`, and
+    `begun` hears of each call of a module before it.
+    """
 
     def __init__(
         self,
@@ -29,6 +31,7 @@ class ModuleHooks:
         sink: Sink,
         name_of: Callable[[str, str, int, int], str],
         directions: Sequence[str] = ("forward", "backward"),
+        begun: Callable[[str], None] | None = None,
     ) -> None:
         self._sink, self._name_of = sink, name_of
         self._numbers: dict[tuple[str, str], int] = {}
@@ -38,6 +41,8 @@ class ModuleHooks:
         for name, module in model.named_modules():
             if not chosen(name):
                 continue
+            if begun is not None:
+                self._calls.before(module, partial(_tell, begun, name))
             if "forward" in directions:
                 self._calls.after(module, partial(safely, self._forward, name))
             if "backward" in directions:
@@ -143,6 +148,10 @@ class _Open(threading.local):
     def _end_pass(calls: list[tuple[nn.Module, ModuleInputs | None, int]], task: int) -> None:
         # Whatever thread calls this, the list is that of the thread whose pass it was.
         calls[:] = [each for each in calls if each[2] != task]
+
+
+def _tell(begun: Callable[[str], None], name: str, *_: object) -> None:
+    safely(begun, name)
 
 
 def state_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
@@ -105,10 +105,10 @@ class GraphEdge(msgspec.Struct, frozen=True, gc=False):
 class ModuleGraph(msgspec.Struct, frozen=True):
     """A module with what is directly in it, and in the boxes that are open.
 
-    `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
-    `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
-    `gradients` those of parameters that no recorded backward call holds, some of them named in
-    `gradient_names`. The whole model has `inputs`.
+    `above` is the module that it stands in; `left_out` counts boxes before and behind those that
+    are shown, `unplaced` calls that only reshape, left no values, and of which nothing tells what
+    they read, `gradients` those of parameters that no recorded backward call holds, some of them
+    named in `gradient_names`. The whole model has `inputs`.
     """
 
     module: DiffRow
@@ -123,7 +123,10 @@ class ModuleGraph(msgspec.Struct, frozen=True):
 
 
 def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int]) -> ModuleGraph:
-    """The graph of the module that a node is, or stands in; `opened` boxes show what is in them."""
+    """The graph of the module that a node is, or stands in; `opened` boxes show what is in them.
+
+    Of more boxes than `MOST_BOXES` those around the node are shown; the first ones for the module.
+    """
     rows = index.rows
     row = _module_row(rows, module)
     above = [*index.above(row), row]
@@ -132,16 +135,19 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     visible = index.listed(Wanted(".".join(map(str, keys)))).visible
     arrows = arrows_of(rows, visible, index.drawn)
     places = _places_in(rows, visible, row, set(few))
-    silent = unrecorded(results, index, visible, places[: 2 * MOST_BOXES])
+    first = _first_shown(rows, visible, places, module)
+    silent = unrecorded(results, index, visible, places[first : first + 2 * MOST_BOXES])
     ends = {end for one in arrows for end in (one.producer, one.consumer)}
     loose = {at for at in silent - ends if reshapes(row_at(index, visible, at))}
     lone = _lone_gradients(rows, visible, row, set(places) - ends) if arrows else []
     placed = [place for place in places if place not in loose and place not in lone]
-    shown = placed[:MOST_BOXES]
+    begin = bisect_left(placed, places[first]) if first else 0
+    shown = _with_holders(rows, visible, placed, placed[begin : begin + MOST_BOXES])
     boxes = [row_at(index, visible, place) for place in shown]
     place_of = {int(visible.row[place]): place for place in shown}
     parents = [place_of.get(int(rows.parent[visible.row[place]])) for place in shown]
-    lanes = _lanes(rows, visible, shown, parents)
+    earlier = (int(visible.row[place]) for place in reversed(placed[:begin]))
+    lanes = _lanes(rows, visible, shown, parents, earlier)
     kept = set(shown)
     arrows = [one for one in arrows if one.producer in kept and one.consumer in kept]
     fed = fed_places(rows, visible, index.drawn)[shown]
@@ -295,6 +301,28 @@ def _places_in(rows: MergedRows, visible: VisibleRows, module: int, spread: set[
     return [at for at in np.flatnonzero(inside).tolist() if int(visible.row[at]) not in spread]
 
 
+def _first_shown(rows: MergedRows, visible: VisibleRows, places: list[int], node: int) -> int:
+    """Which of a module's boxes is the first one shown, so that the node's own is among them."""
+    (row,) = rows.rows_of(np.array([node], dtype=np.int64)).tolist()
+    at = bisect_left(places, int(visible.place[row])) if row >= 0 else 0
+    return 0 if at < MOST_BOXES else max(0, min(at - MOST_BOXES // 2, len(places) - MOST_BOXES))
+
+
+def _with_holders(
+    rows: MergedRows, visible: VisibleRows, placed: list[int], shown: list[int]
+) -> list[int]:
+    """The boxes that are shown and, before them, the open ones that hold some of them."""
+    if not shown or shown[0] == placed[0]:
+        return shown
+    held, known = set(shown), set(placed)
+    for place in shown:
+        row = int(rows.parent[visible.row[place]])
+        while row >= 0 and (holder := int(visible.place[row])) in known and holder not in held:
+            held.add(holder)
+            row = int(rows.parent[row])
+    return sorted(held)
+
+
 def unrecorded(
     results: Results, index: HasRows, visible: VisibleRows, places: list[int]
 ) -> set[int]:
@@ -312,12 +340,20 @@ def reshapes(row: DiffRow) -> bool:
 
 
 def _lanes(
-    rows: MergedRows, visible: VisibleRows, shown: list[int], parents: list[int | None]
+    rows: MergedRows,
+    visible: VisibleRows,
+    shown: list[int],
+    parents: list[int | None],
+    earlier: Iterable[int],
 ) -> list[Lane]:
-    """The pass of each box, by its own direction or that of the first in it."""
+    """The pass of each box, by its own direction or that of the first in it.
+
+    `earlier` are the rows of boxes that ran before those shown, and are not.
+    """
     backward = [runs_backward(rows, int(visible.row[place])) for place in shown]
     top = [at for at, parent in enumerate(parents) if parent is None and backward[at]]
-    last = top[-1] if top else len(shown)
+    is_behind = not top and any(runs_backward(rows, row) for row in earlier)
+    last = top[-1] if top else -1 if is_behind else len(shown)
     lanes: list[Lane] = []
     of_place: dict[int, Lane] = {}
     for at, (place, parent) in enumerate(zip(shown, parents, strict=True)):

@@ -32,6 +32,8 @@ export function attachDiffPointer(view: DiffCanvas, gestures: DiffGestures): () 
     canvas.style.cursor = hit?.chevron ? "pointer" : "default";
     gestures.hovered(hit);
   }, { signal });
+  // A finger comes down without having moved there.
+  canvas.addEventListener("pointerdown", (event) => gestures.hovered(hitOf(event)), { signal });
   canvas.addEventListener("pointerleave", () => {
     view.hover(null);
     gestures.hovered(null);

@@ -51,9 +51,13 @@ export function tellingEnd(path: string): string {
   return /[^.]*[^.\d][^.]*(?:\.\d+)*$/.exec(path)?.[0] ?? path;
 }
 
+/** Begins the name of the calls that stand together between two modules. */
+const BETWEEN = "Apis_Between_Modules.";
+
 /** Kind and label of a node of which only the name is known. */
 export function labelOfName(name: string): Pick<Node, "kind" | "label"> {
   if (MODULE.test(name) || GRADIENTS.test(name)) return { kind: "module", label: shortName(name) };
+  if (name.startsWith(BETWEEN)) return { kind: "collection", label: name };
   return { kind: "api", label: shortName(name).split(".").slice(1).join(".") || name };
 }
 

@@ -4,17 +4,15 @@
 export interface Tip {
   of: Element;
   text: string;
+  /** Where a finger asked, for parts as large as a list. */
+  at?: { x: number; y: number };
 }
 
 /** Regions of the page whose tips belong together. */
 const REGIONS = "[role=dialog], .menu-list, .tabs, .panel-content, .bottom-head, .boxes, .diff, .answer, .rank-strip, header, section, main";
-/** Canvases tell of what the pointer is on; for keys and fingers their rows and cells are selected. */
-const OF_POINTERS = "canvas, .map-ghost";
-
 /** The nearest tip of an element, its own or of what holds it. */
 export function tipOf(element: Element | null): Tip | null {
   for (let of = element; of; of = of.parentElement) {
-    if (of.matches(OF_POINTERS)) return null;
     const text = textOf(of);
     if (text !== "") return { of, text };
   }
@@ -24,7 +22,8 @@ export function tipOf(element: Element | null): Tip | null {
 /** All tips of a region that say more than is seen, in the order of the page. */
 export function tipsIn(region: Element): Tip[] {
   return [...region.querySelectorAll("*")].flatMap((of) => {
-    const text = of.matches(OF_POINTERS) ? "" : textOf(of);
+    // A canvas tells of what the pointer is on; by keys its rows and cells are selected.
+    const text = of.matches("canvas") ? "" : textOf(of);
     return text !== "" && isSeen(of) && !standsThere(of, text) ? [{ of, text }] : [];
   });
 }

@@ -6,6 +6,9 @@ import { tipOf } from "../graph/tips";
 import { FINGER_PX, LONG_PRESS_MS } from "../graph/touch";
 import { useTip } from "../state/tip";
 
+/** What a long press can take hold of goes before what it can ask of. */
+const AFTER_HOLD_MS = 50;
+
 export function useTips(): void {
   useEffect(() => {
     const fingers = new Fingers();
@@ -48,13 +51,14 @@ class Fingers {
     if (event.pointerType !== "touch" || !event.isPrimary || !(event.target instanceof Element)) return;
     const { target } = event;
     this.from = { x: event.clientX, y: event.clientY };
-    this.timer = window.setTimeout(() => this.rested(target), LONG_PRESS_MS);
+    this.timer = window.setTimeout(() => this.rested(target), LONG_PRESS_MS + AFTER_HOLD_MS);
   }
 
   private rested(target: Element): void {
-    const tip = tipOf(target);
+    // The press has taken hold of a row instead.
+    const tip = document.querySelector(".map-ghost") === null ? tipOf(target) : null;
     this.ended = tip !== null;
-    useTip.getState().show(tip);
+    useTip.getState().show(tip && target.matches("canvas") ? { ...tip, at: this.from } : tip);
   }
 
   /** A finger that moves on drags or scrolls, and what a shown tip tells of goes with it. */

@@ -18,5 +18,6 @@ export const acrossEn = {
   causeBenchmark: "Only the benchmark run makes this call. The score {{score}} (step {{step}}, rank {{rank}}) is of what comes of it, where a call of both runs first reads that.",
   places: "{{name}} in every step and rank",
   single: "The steps and ranks in which this call runs. Of one run there are no scores.",
+  givenAlone: "No score of what it puts out is known in any step; the squares show what it is given.",
   unscored: "No score is known in any step: there were no values to compare.",
 };

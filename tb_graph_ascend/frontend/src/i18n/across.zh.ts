@@ -18,5 +18,6 @@ export const acrossZh = {
   causeBenchmark: "只有标杆侧执行此调用。分数 {{score}}（第 {{step}} 步，卡 {{rank}}）是由它而来、两侧都有的调用首次读取之处的分数。",
   places: "{{name}} 所在的各步与各卡",
   single: "此调用所在的各步与各卡。只有一次运行，没有分数。",
+  givenAlone: "任何一步都没有其输出的分数；方格显示的是其输入。",
   unscored: "任何一步都没有分数：没有可比较的数值。",
 };

@@ -9,6 +9,7 @@ export const boxesEn = {
   rowsHelp: "Back to the rows (V)",
   above: "Up",
   hint: "Arrow keys move, Enter opens a box, drag moves, Ctrl and wheel zoom",
+  leftOutHelp: "{{count}} boxes around what is selected are shown. Select another call in the rows, by a query or in a list: the graph goes there.",
   leftOut_one: "{{count}} more box is not shown",
   leftOut_other: "{{count}} more boxes are not shown",
   unplaced_one: "{{count}} reshaping call is not drawn",

@@ -87,6 +87,7 @@ export const diff = {
     inStep: "step {{step}}",
     forward: "gradient of the forward call",
     cause: "comes, as the diagnosis says, from",
+    between: "calls between modules",
     within: "in {{module}}",
     partner: "was compared with",
   },
@@ -96,7 +97,7 @@ export const diff = {
     groups: { go: "Go", graph: "Graph", view: "View", edit: "Mapping" },
     keys: {
       start: "go to where it begins",
-      next: "next / previous cause",
+      next: "next / previous place of a cause",
       search: "query the nodes",
       hits: "next / previous node that fits",
       step: "previous / next step",

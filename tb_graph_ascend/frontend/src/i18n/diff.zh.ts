@@ -87,6 +87,7 @@ export const diff = {
     inStep: "第 {{step}} 步",
     forward: "对应的前向调用",
     cause: "诊断归因于",
+    between: "模块之间的调用",
     within: "位于 {{module}}",
     partner: "对应的节点",
   },
@@ -96,7 +97,7 @@ export const diff = {
     groups: { go: "跳转", graph: "计算图", view: "视图", edit: "映射" },
     keys: {
       start: "转到差异的起点",
-      next: "下一个 / 上一个起因",
+      next: "起因的下一处 / 上一处",
       search: "查询节点",
       hits: "下一个 / 上一个符合的节点",
       step: "上一步 / 下一步",

@@ -55,9 +55,13 @@ export function fullReason(t: TFunction, { code, ...facts }: Reason, below: read
   return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts, below));
 }
 
+function isGradientWanted(reason: Reason): boolean {
+  return reason.code === "attribute_differs" && reason.attribute === "requires_grad";
+}
+
 /** What a finding is, in a word or two. */
 export function kindText(t: TFunction, { kind, reasons }: Finding): string {
-  const told = reasons.find(tellsKind)?.code;
+  const told = reasons.some(isGradientWanted) ? "requires_grad" : reasons.find(tellsKind)?.code;
   return wordOf(t, "findingKind", told ?? kind);
 }
 

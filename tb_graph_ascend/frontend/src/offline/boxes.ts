@@ -35,17 +35,19 @@ export async function graphOf(pair: Pair, module: number, opened: readonly numbe
   const { visible } = await listed(pair, { open: keys.join("."), kept: [], way: null });
   const every = arrowsOf(rows, visible);
   const places = placesIn(rows, visible, row, new Set(few));
-  const silent = new Set(places.slice(0, 2 * MOST_BOXES).filter((place) => visible.fold[place] === 0 && at(rows.isUnrecorded, at(visible.row, place)) === 1));
+  const first = firstShown(visible, places, rowOf.get(module));
+  const silent = new Set(places.slice(first, first + 2 * MOST_BOXES).filter((place) => visible.fold[place] === 0 && at(rows.isUnrecorded, at(visible.row, place)) === 1));
   const ends = new Set(every.flatMap(({ producer, consumer }) => [producer, consumer]));
   const loose = new Set([...silent].filter((place) => !ends.has(place) && at(rows.isReshaping, at(visible.row, place)) === 1));
   const isLone = (place: number): boolean => !ends.has(place) && at(rows.parent, at(visible.row, place)) === row && at(rows.isGradient, at(visible.row, place)) === 1;
   const lone = every.length > 0 ? places.filter(isLone) : [];
   const placed = places.filter((place) => !loose.has(place) && !lone.includes(place));
-  const shown = placed.slice(0, MOST_BOXES);
+  const begin = first === 0 ? 0 : placed.filter((place) => place < at(places, first)).length;
+  const shown = withHolders(rows, visible, placed, placed.slice(begin, begin + MOST_BOXES));
   const boxes = await Promise.all(shown.map((place) => rowAt(pair, rows, visible, place)));
   const scene: Scene = { pair, rows, visible, shown, boxes };
   const parents = parentsOf(scene);
-  const lanes = lanesOf(scene, parents);
+  const lanes = lanesOf(scene, parents, placed.slice(0, begin));
   const kept = new Set(shown);
   const arrows = every.filter(({ producer, consumer }) => kept.has(producer) && kept.has(consumer));
   const fed = fedPlaces(rows, visible);
@@ -88,19 +90,41 @@ function placesIn(rows: Rows, { row, fold }: Visible, module: number, spread: Re
   return [...row.keys()].filter((place) => isIn(at(row, place)) && at(fold, place) >= 0);
 }
 
+/** Which of a module's boxes is the first one shown, so that the node's own is among them. */
+function firstShown(visible: Visible, places: readonly number[], row: number | undefined): number {
+  const own = row === undefined ? -1 : at(visible.place, row);
+  const index = places.filter((place) => place < own).length;
+  return index < MOST_BOXES ? 0 : Math.max(0, Math.min(index - MOST_BOXES / 2, places.length - MOST_BOXES));
+}
+
+/** The boxes that are shown and, before them, the open ones that hold some of them. */
+function withHolders(rows: Rows, visible: Visible, placed: readonly number[], shown: readonly number[]): number[] {
+  const [held, known] = [new Set(shown), new Set(placed)];
+  for (const place of shown) {
+    for (let row = at(rows.parent, at(visible.row, place)); row >= 0; row = at(rows.parent, row)) {
+      const holder = at(visible.place, row);
+      if (!known.has(holder) || held.has(holder)) break;
+      held.add(holder);
+    }
+  }
+  return [...held].sort((one, other) => one - other);
+}
+
 function parentsOf({ rows, visible, shown }: Scene): (number | null)[] {
   const placeOf = new Map(shown.map((place) => [at(visible.row, place), place]));
   return shown.map((place) => placeOf.get(at(rows.parent, at(visible.row, place))) ?? null);
 }
 
-/** The pass of each box, by its own direction or that of the first in it. */
-function lanesOf({ rows, visible, shown }: Scene, parents: readonly (number | null)[]): Lane[] {
-  const isBackward = shown.map((place) => at(rows.isBackward, at(visible.row, place)) === 1);
+/** The pass of each box, by its own direction or that of the first in it; `earlier` ones ran before those shown. */
+function lanesOf({ rows, visible, shown }: Scene, parents: readonly (number | null)[], earlier: readonly number[]): Lane[] {
+  const runsBackward = (place: number): boolean => at(rows.isBackward, at(visible.row, place)) === 1;
+  const isBackward = shown.map(runsBackward);
   const last = isBackward.reduce((found, flag, index) => (flag && parents[index] === null ? index : found), -1);
+  const isBehind = last < 0 && earlier.some(runsBackward);
   const ofPlace = new Map<number, Lane>();
   return shown.map((place, index) => {
     const parent = parents[index] ?? null;
-    const own: Lane = isBackward[index] ? "backward" : last >= 0 && index > last ? "after" : "forward";
+    const own: Lane = isBackward[index] ? "backward" : isBehind || (last >= 0 && index > last) ? "after" : "forward";
     const lane = parent === null ? own : (ofPlace.get(parent) ?? own);
     ofPlace.set(place, lane);
     return lane;

@@ -125,7 +125,7 @@ export function noSeriesText(
   cells: readonly AcrossCell[],
   causes: readonly Cause[],
 ): string {
-  if (partner) return t("across.unscored");
+  if (partner) return t(cells.some(({ input_score: given }) => given != null) ? "across.givenAlone" : "across.unscored");
   const cell = cells.find((one) => scoreWith(causes, one) !== null);
   if (!cell) return t("across.unmatched");
   const { step, rank } = cell;

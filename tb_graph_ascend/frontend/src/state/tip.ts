@@ -4,15 +4,23 @@ import { create } from "zustand";
 
 import { type Tip, regionOf, tipsIn } from "../graph/tips";
 
+/** What is selected where the focus is on a whole region. */
+const CHOSEN = "[data-selected=true]";
+
 export const useTip = create<{ tip: Tip | null; show: (tip: Tip | null) => void }>()((set) => ({
   tip: null,
   show: (tip) => set({ tip }),
 }));
 
-/** Show the next tip of the region that has the focus, after the last one none. */
+/** Show the next tip of the region that has the focus, from what has it or is selected on; after the last one none. */
 export function nextTip(): void {
   const { tip, show } = useTip.getState();
-  const tips = tipsIn(regionOf(document.activeElement));
-  // What is drawn anew is another element; then the walk begins anew too.
-  show(tips[tips.findIndex(({ of }) => of === tip?.of) + 1] ?? null);
+  const region = regionOf(document.activeElement);
+  const tips = tipsIn(region);
+  if (tip && region.contains(tip.of)) {
+    show(tips[tips.findIndex(({ of }) => of === tip.of) + 1] ?? null);
+    return;
+  }
+  const from = tips.findIndex(({ of }) => of === document.activeElement || of.contains(region.querySelector(CHOSEN)));
+  show(tips[Math.max(0, from)] ?? null);
 }

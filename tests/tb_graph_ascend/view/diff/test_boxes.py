@@ -12,7 +12,7 @@ import builder
 from builder import BuildOptions
 from builder.results.open_results import open_results
 from builder.results.reading import Results
-from tb_graph_ascend.view.diff.boxes import ModuleGraph, graph_of
+from tb_graph_ascend.view.diff.boxes import MOST_BOXES, ModuleGraph, graph_of
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.window import window_of, with_outputs
 from tests.builder.dumps import Json, forward, tensor, write_dump
@@ -201,3 +201,35 @@ def test_gradients_that_no_backward_call_holds_are_counted(tmp_path: Path) -> No
     results = open_results(builder.build(tmp_path, None, tmp_path / "out").path)
     index = diff_index(results, 0, 0)
     assert graph_of(results, index, int(index.rows.key[0]), []).gradients == 1
+
+
+class Long(nn.Module):
+    """Four times as many calls as are drawn, none like the one before, and the optimizer behind."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for n in range(MOST_BOXES):
+            x = (x * 1.01 + 0.1).tanh().abs() + n
+        return x
+
+
+def test_of_many_boxes_those_around_the_node_that_was_asked_for_are_shown(tmp_path: Path) -> None:
+    record(Model(Long, lambda: [torch.randn(2, 3, requires_grad=True)]), tmp_path)
+    made = builder.build(tmp_path, None, tmp_path / "out", BuildOptions(workers=1))
+    results = open_results(made.path)
+    index = diff_index(results, 0, 0)
+    keys = {
+        name: int(key)
+        for name, key in zip(index.rows.problem.names, index.rows.problem.id, strict=True)
+    }
+    whole = graph_of(results, index, int(index.rows.key[0]), [])
+    total = len(whole.boxes) + whole.left_out
+    for name in ("Tensor.tanh.3.forward", "Tensor.tanh.90.forward", "Tensor.tanh.149.forward"):
+        drawn = graph_of(results, index, keys[name], [])
+        titled = titles(drawn)
+        assert f"tanh #{name.split('.')[2]}" in titled.values()
+        assert len(drawn.boxes) == MOST_BOXES
+        assert len(drawn.boxes) + drawn.left_out == total
+        assert list(titled) == sorted(titled)
+    # Far behind all of the forward pass: each box there runs backward.
+    late = next(name for name in reversed(keys) if "tanh" in name and ".backward" in name)
+    assert {box.lane for box in graph_of(results, index, keys[late], []).boxes} == {"backward"}

@@ -125,13 +125,16 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
   const ink = colours?.ink ?? palette.ink;
   const node = row.problem ?? row.benchmark;
   const { x, y, width, height } = place;
-  const frame = named === "here" ? strong : selected ? palette.accent : palette.muted;
+  // Dashed and red would read as what begins inside: what one run alone has keeps its own frame within the red one.
+  const strongest = named === "here" && !alone;
+  const frame = strongest ? strong : selected ? palette.accent : palette.muted;
   return (
     // The keys of the picture do what clicks do.
     <g
       className="box"
       data-word={row.word}
       data-title={title}
+      data-selected={selected}
       transform={`translate(${x} ${y})`}
       onClick={() => node && void selectNode(node.id, { keepView: true })}
       onDoubleClick={() => opens && toggleBox(row.key)}
@@ -145,7 +148,7 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
         rx={6}
         fill="none"
         stroke={frame}
-        strokeWidth={named === "here" || selected ? 2.5 : 1}
+        strokeWidth={strongest || selected ? 2.5 : 1}
         strokeDasharray={alone ? "5 3" : undefined}
       />
       {/* Outside of the box, for its own frame is not seen on a dark fill. */}

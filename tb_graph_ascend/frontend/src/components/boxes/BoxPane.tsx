@@ -74,6 +74,10 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
     useBoxes.setState({ view: { zoom, fit } });
     return () => useBoxes.setState({ view: null });
   }, [zoom, fit]);
+  useEffect(() => {
+    // The rows that had the focus are gone; keys go on in what took their place.
+    if (useBoxes.getState().byKey && document.activeElement === document.body) frame.current?.focus({ preventScroll: true });
+  }, []);
   const { graph } = laid;
   const side = graph.module.problem ?? graph.module.benchmark;
   const title = side?.name ?? "";
@@ -103,7 +107,11 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
           </button>
         )}
         <strong className="boxes-title">{side?.title}</strong>
-        {graph.left_out > 0 && <span className="muted">{t("boxes.leftOut", { count: graph.left_out })}</span>}
+        {graph.left_out > 0 && (
+          <span className="muted" title={t("boxes.leftOutHelp", { count: graph.boxes.length })}>
+            {t("boxes.leftOut", { count: graph.left_out })}
+          </span>
+        )}
         {graph.unplaced > 0 && (
           <span className="muted" title={t("boxes.unplacedHelp")}>
             {t("boxes.unplaced", { count: graph.unplaced })}

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
 import type { Cause, Node, NodeDetails, PlacedHop, SameCause } from "../../api/types";
-import { calledAs, calledByName } from "../../graph/called";
+import { calledAs, calledByName, marked } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { SHOWN } from "../../graph/words";
 import { useAnswer } from "../../hooks/useAnswer";
@@ -165,7 +165,8 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
   // The scores of a pair stand at the problem's node, which is the next on the way.
   const isToldElsewhere = cause !== undefined || (hop.side === "benchmark" && hop.matched);
   const selected = useApp((state) => state.selected);
-  const name = calledAs({ ...hop, ...labelOfName(hop.name) });
+  const labelled = labelOfName(hop.name);
+  const name = labelled.kind === "collection" ? t("trace.between") : calledAs({ ...hop, ...labelled });
   const shown = useApp((state) => state.rank);
   const rank = on ?? shown;
   const go = (): void => void (hop.step === null || rank === null ? selectNode(hop.node) : goTo({ step: hop.step, rank, node: hop.node }));
@@ -177,7 +178,7 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
       <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={go}>
         {name}
       </button>
-      {hop.module !== null && hop.module !== name && (
+      {hop.module !== null && name !== hop.module && name !== marked(hop.module, true) && (
         <span className="muted trace-module" title={hop.module}>
           {t("trace.within", { module: hop.module })}
         </span>

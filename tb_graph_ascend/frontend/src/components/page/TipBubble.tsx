@@ -5,18 +5,24 @@ import { useLayoutEffect, useRef } from "react";
 import { useTip } from "../../state/tip";
 
 const GAP_PX = 6;
+const FINGER_PX = 20;
 
 export function TipBubble() {
   const tip = useTip((state) => state.tip);
   const bubble = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    if (tip && bubble.current) place(bubble.current, tip.of.getBoundingClientRect());
+    if (tip && bubble.current) place(bubble.current, tip.at ? around(tip.at) : tip.of.getBoundingClientRect());
   }, [tip]);
   return (
     <div role="status" className={tip === null ? "sr-only" : "tip"} ref={bubble}>
       {tip?.text}
     </div>
   );
+}
+
+/** Where a finger hides what is under it. */
+function around({ x, y }: { x: number; y: number }): DOMRect {
+  return new DOMRect(x - FINGER_PX, y - FINGER_PX, 2 * FINGER_PX, 2 * FINGER_PX);
 }
 
 /** Below what it tells of, else above it; inside of the window either way. */
