@@ -36,7 +36,8 @@ def told(run: Path, other: Path, fault: Fault | None, place: str, title: str) ->
     found = compare_runs(TrendRun(run), TrendRun(other))
     good = found.verdict == "noise" if fault is None else parts_rightly(found, fault, place)
     said = (found.verdict, found.step, found.target, found.band, found.delta)
-    print(f"{'ok ' if good else 'BAD'} {title}: {said}", flush=True)
+    due = "" if fault is None else f" (due {fault.step})"
+    print(f"{'ok ' if good else 'BAD'} {title}{due}: {said}", flush=True)
     return good
 
 

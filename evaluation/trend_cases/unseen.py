@@ -161,7 +161,12 @@ PAIRS = (
     Case(
         "waves",
         "gru",
-        Fault("another alpha", ("exp_avg_sq", "ratio"), change_groups(alpha=0.9), step=148),
+        Fault(
+            "another alpha",
+            ("setting group0.alpha", "exp_avg_sq", "ratio"),
+            change_groups(alpha=0.9),
+            step=148,
+        ),
     ),
     Case("signals", "convs.1", Fault("rounded output", ("actv {}",), round_output, step=109)),
     Case("signals", "", Fault("momentum lost", ("exp_avg",), lose_momentum, step=166)),
@@ -182,7 +187,7 @@ PAIRS = (
         Fault("output x0.9", ("actv {}",), scale_output(0.9), step=133),
     ),
     Case("dropped", "layers.4", Fault("weights x0.97", ("actv {}",), scale_weight(0.97), step=177)),
-    Case("dropped", "", Fault("rate x1.5", ("ratio", "param"), rate(1.5), step=145)),
+    Case("dropped", "", Fault("rate x1.5", ("lr", "ratio", "param"), rate(1.5), step=145)),
     Case(
         "autoencoder",
         "decoder.0",
@@ -197,7 +202,12 @@ PAIRS = (
     Case(
         "micro",
         "",
-        Fault("another beta", ("exp_avg",), change_groups(betas=(0.8, 0.999)), step=113),
+        Fault(
+            "another beta",
+            ("setting group0.betas", "exp_avg"),
+            change_groups(betas=(0.8, 0.999)),
+            step=113,
+        ),
     ),
     Case("waves", "gru", Fault("output x1.02", ("actv {}",), scale_first(1.02), step=139)),
     Case("signals", "norms.1", Fault("eps of a norm", ("actv {}",), set_in("", eps=0.1), step=168)),

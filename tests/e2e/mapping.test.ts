@@ -232,6 +232,7 @@ describe("mapping", () => {
     await pick(page, THEIRS);
     await mapPicked(page);
     await page.getByText("The folder cannot be written").waitFor();
+    await rest(page);
     await page.locator(".mapped li button").first().click();
     await expect.poll(() => page.locator(".selected-head").innerText()).toContain("mapped by hand");
     const { content } = await downloaded(page, () => page.getByRole("button", { name: "Download mapping file" }).click());
