@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
-import { addressOf, downloaded, graphsShown, on, open, pick, query, selectedName, tab, withBrowser } from "./page";
+import { addressOf, downloaded, graphsShown, on, open, pick, query, rest, selectedName, tab, withBrowser } from "./page";
 
 withBrowser();
 const places = inject("places");
