@@ -134,4 +134,20 @@ describe("the key I", () => {
       await page.keyboard.press("Tab");
       await expect.poll(() => tip(page).count()).toBe(0);
     }));
+
+  it("leads from the rows into the graph, tells there of the selected box first, and enlarges around it", () =>
+    on("ranks", async (page) => {
+      await page.keyboard.press("f");
+      await page.locator(".diff-scroll:focus").waitFor();
+      await page.keyboard.press("v");
+      await page.locator(".boxes-frame:focus .box").first().waitFor();
+      await rest(page);
+      const selected = page.locator(".box[data-selected=true]");
+      const before = await middle(selected);
+      await page.keyboard.press("i");
+      await expect.poll(() => tip(page).innerText()).toContain("__mul__");
+      await page.keyboard.press("+");
+      const after = await middle(selected);
+      expect(Math.hypot(after.x - before.x, after.y - before.y)).toBeLessThan(2);
+    }));
 });

@@ -83,10 +83,16 @@ export function useBoxView(
   const pan = useBoxGestures({ moveBy, zoomAt });
   const zoom = useCallback(
     (factor: number): void => {
-      const box = svg.current;
-      if (box) zoomAt(factor, box.clientWidth / 2, box.clientHeight / 2);
+      const [box, now] = [svg.current, view.current];
+      if (!box || !now) return;
+      const place = selected === null ? undefined : placeOf(laid, selected);
+      const kept = place && middleOf(now, place);
+      // What is selected stays where it is as long as it is in view.
+      const isSeen = kept && kept.x >= 0 && kept.y >= 0 && kept.x <= box.clientWidth && kept.y <= box.clientHeight;
+      const { x, y } = isSeen ? kept : { x: box.clientWidth / 2, y: box.clientHeight / 2 };
+      zoomAt(factor, x, y);
     },
-    [svg, zoomAt],
+    [svg, zoomAt, laid, selected],
   );
   const centre = useCallback(
     (x: number, y: number): void => {
@@ -118,6 +124,11 @@ function begun({ width, height, across }: Laid["layout"], wide: number, high: nu
 function placeOf({ graph, layout }: Laid, selected: number): Place | undefined {
   const box = graph.boxes.find(({ row }) => row.problem?.id === selected || row.benchmark?.id === selected);
   return box && layout.places.get(box.place);
+}
+
+/** Where in the frame the middle of a box is. */
+function middleOf({ x, y, scale }: View, place: Place): { x: number; y: number } {
+  return { x: x + (place.x + place.width / 2) * scale, y: y + (place.y + place.height / 2) * scale };
 }
 
 /** The view with a box in it: moved to its middle where it was not in view, else as it was. */

@@ -8,7 +8,7 @@ export const boxesEn = {
   rows: "Rows",
   rowsHelp: "Back to the rows (V)",
   above: "Up",
-  hint: "Arrow keys move, Enter opens a box, drag moves, Ctrl and wheel zoom",
+  hint: "Arrow keys move, Enter opens a box, drag moves, Ctrl and wheel or two fingers zoom",
   leftOutHelp: "{{count}} boxes around what is selected are shown. Select another call in the rows, by a query or in a list: the graph goes there.",
   leftOut_one: "{{count}} more box is not shown",
   leftOut_other: "{{count}} more boxes are not shown",

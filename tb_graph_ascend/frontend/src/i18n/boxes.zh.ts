@@ -10,7 +10,7 @@ export const boxesZh: typeof boxesEn = {
   rows: "行",
   rowsHelp: "回到行 (V)",
   above: "上一层",
-  hint: "方向键移动，回车展开方框，拖动平移，Ctrl 加滚轮缩放",
+  hint: "方向键移动，回车展开方框，拖动平移，Ctrl 加滚轮或双指缩放",
   leftOutHelp: "显示所选节点周围的 {{count}} 个方框。在行、查询或列表中选择其他调用，图会随之移动。",
   leftOut_one: "另有 {{count}} 个方框未显示",
   leftOut_other: "另有 {{count}} 个方框未显示",

@@ -213,6 +213,12 @@ export async function startHere(): Promise<void> {
   });
 }
 
+/** Select a node that a part of the details leads to: that part goes away, and the rows take its focus over. */
+export async function followTo(id: number): Promise<void> {
+  await selectNode(id);
+  if (document.activeElement === document.body) state().session?.diff.pane?.focus();
+}
+
 /** Show where something begins, and let the keys move on from there.
  *
  * Who went on to another control meanwhile stays there: what is typed belongs to it. */

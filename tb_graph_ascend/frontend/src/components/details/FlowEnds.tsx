@@ -8,7 +8,7 @@ import { useTranslation } from "react-i18next";
 import type { FlowLink } from "../../api/types";
 import { calledAs } from "../../graph/called";
 import { distinctCalls } from "../../graph/flowcalls";
-import { selectNode } from "../../state/actions";
+import { followTo } from "../../state/actions";
 import { lightRails } from "../../state/litrails";
 
 interface Props {
@@ -67,7 +67,7 @@ function FlowEnd({ link, direction }: { link: FlowLink; direction: Props["direct
         aria-label={told}
         title={[told, link.exact ? "" : t("details.flowGuess"), link.node.name].filter(Boolean).join("\n")}
         onPointerEnter={() => lightRails([link.node])}
-        onClick={() => void selectNode(link.node.id)}
+        onClick={() => void followTo(link.node.id)}
       >
         <Icon aria-hidden size={12} /> {name}
       </button>
