@@ -162,7 +162,7 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
           height={height + 8}
           rx={9}
           fill="none"
-          stroke={selected ? palette.accent : strong}
+          stroke={selected && !alone ? palette.accent : strong}
           strokeWidth={2}
           strokeDasharray={named === "inside" ? "3 3" : undefined}
         />
