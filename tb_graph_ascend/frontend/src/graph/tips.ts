@@ -42,10 +42,11 @@ function textOf(element: Element): string {
 
 function isSeen(element: Element): boolean {
   const { width, height } = element.getBoundingClientRect();
-  return width > 0 && height > 0;
+  // A straight edge has a length alone.
+  return Math.max(width, height) > 0;
 }
 
-/** The whole text stands there, and nothing of it is cut off. */
+/** The whole text stands there, and nothing of it is cut off; in pictures it would be the tip itself that stands there. */
 function standsThere(element: Element, text: string): boolean {
-  return element.textContent.trim() === text && element.scrollWidth <= element.clientWidth;
+  return element instanceof HTMLElement && element.textContent.trim() === text && element.scrollWidth <= element.clientWidth;
 }
