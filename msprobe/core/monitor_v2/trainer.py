@@ -24,6 +24,7 @@ from msprobe_core.torch.rank import current_rank
 
 _DEFAULT_OPS = ("min", "max", "mean", "norm", "nans")
 _STAGE = -1  # a single model, as its tables have always said
+_BY_MICRO_STEP = "weight_grad"  # the one monitor whose rows tell the micro-step
 
 
 class TrainerMonitorV2:
@@ -127,7 +128,7 @@ class TrainerMonitorV2:
             gradient = gradient_of(parameter)
             if self._is_on("weight_grad") and gradient is not None:
                 gradient = unscaled(gradient, scaling)
-                self._take("weight_grad", name, "reduced", gradient, [self._micro])
+                self._take("weight_grad", name, "reduced", gradient)
         if self._is_on("param") and unchanged:
             for name, parameter in self._named:
                 self._take("param", name, "param_origin", parameter)
@@ -149,40 +150,29 @@ class TrainerMonitorV2:
         for tables in self._tables.values():
             tables.end_step(step)
 
-    def _take(
-        self,
-        monitor: str,
-        name: str,
-        scope: str,
-        tensor: torch.Tensor,
-        micro: list[int] | None = None,
-    ) -> None:
-        row = self._row(monitor, name, scope, tensor, micro)
+    def _take(self, monitor: str, name: str, scope: str, tensor: torch.Tensor) -> None:
+        row = self._row(monitor, name, scope, tensor)
         if row is not None:
-            self._add(monitor, [row], "micro_step" if micro else "")
+            self._add(monitor, [row])
 
     def _row(
-        self,
-        monitor: str,
-        name: str,
-        scope: str,
-        tensor: torch.Tensor,
-        micro: list[int] | None = None,
+        self, monitor: str, name: str, scope: str, tensor: torch.Tensor
     ) -> list[object] | None:
         if not self._is_due():
             return None
-        told = self._of(monitor)
-        numbers = measure(tensor, self._asked(monitor), float(told.get("eps", 1e-8)))
-        return [_STAGE, self._step, name, scope, *(micro or []), *map(float, numbers)]  # type: ignore[arg-type]  # cells of any kind
+        eps = float(self._of(monitor).get("eps", 1e-8))
+        micro = [self._micro] if monitor == _BY_MICRO_STEP else []
+        numbers = measure(tensor, self._asked(monitor), eps)
+        return [_STAGE, self._step, name, scope, *micro, *map(float, numbers)]  # type: ignore[arg-type]  # cells of any kind
 
-    def _add(self, monitor: str, rows: Sequence[Row], also: str = "") -> None:
+    def _add(self, monitor: str, rows: Sequence[Row]) -> None:
         tables = self._tables.get(monitor)
         if tables is None:
             per_file = int(self.config.get("step_count_per_record", 1))
             folder = Path(self.config.get("output_dir", "./")) / f"rank_{current_rank() or 0}"
             tables = self._tables[monitor] = Tables(folder, per_file, None)
             tables.name_files("{kind}_step{first}-{last}.csv")
-        head = [also] if also else []
+        head = ["micro_step"] if monitor == _BY_MICRO_STEP else []
         header = ["vpp_stage", "step", "module_name", "scope", *head, *self._asked(monitor)]
         tables.add(monitor, header, rows)
 

@@ -11,18 +11,15 @@ export interface Boxes {
   open: number[];
   /** From left to right instead of down. */
   across: boolean;
-  /** It was asked for by a key. */
-  byKey: boolean;
   /** How what is on screen is looked at; null while no graph is. */
   view: { zoom: (factor: number) => void; fit: () => void } | null;
 }
 
-export const useBoxes = create<Boxes>()(() => ({ module: null, open: [], across: false, byKey: false, view: null }));
+export const useBoxes = create<Boxes>()(() => ({ module: null, open: [], across: false, view: null }));
 
-/** Show the module of the selection as a graph, or the rows again, when a key or a click asks for it. */
-export function toggleBoxes(byKey: boolean): void {
+/** Show the module of the selection as a graph, or the rows again. */
+export function toggleBoxes(): void {
   const { session, selected } = useApp.getState();
-  useBoxes.setState({ byKey });
   const node = selected ?? session?.root?.id;
   if (useBoxes.getState().module !== null) showRows();
   else if (node !== undefined) showModule(node);

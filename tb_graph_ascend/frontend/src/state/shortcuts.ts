@@ -88,7 +88,7 @@ const WITH_SELECTION: Partial<Record<string, () => void>> = {
   e: openAllBelow,
   g: () => void toggleWay(),
   t: selectPartner,
-  v: () => toggleBoxes(document.activeElement?.closest("button") == null),
+  v: toggleBoxes,
   m: () => void pickSelected(),
 };
 

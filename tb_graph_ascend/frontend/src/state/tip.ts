@@ -21,6 +21,7 @@ export function nextTip(): void {
     show(tips[tips.findIndex(({ of }) => of === tip.of) + 1] ?? null);
     return;
   }
-  const from = tips.findIndex(({ of }) => of === document.activeElement || of.contains(region.querySelector(CHOSEN)));
+  const chosen = region.querySelector(CHOSEN);
+  const from = tips.findIndex(({ of }) => of === document.activeElement || of.contains(chosen));
   show(tips[Math.max(0, from)] ?? null);
 }

@@ -9,6 +9,7 @@ import { useBoxView } from "../../hooks/useBoxView";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useDiffPalette } from "../../hooks/useDiffPalette";
 import { stemOf } from "../../hooks/useHandOn";
+import { useKeptFocus } from "../../hooks/useKeptFocus";
 import { type Laid, useModuleGraph } from "../../hooks/useModuleGraph";
 import { boxAt } from "../../graph/boxkeys";
 import { selectNode } from "../../state/actions";
@@ -74,10 +75,7 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
     useBoxes.setState({ view: { zoom, fit } });
     return () => useBoxes.setState({ view: null });
   }, [zoom, fit]);
-  useEffect(() => {
-    // The rows that had the focus are gone; keys go on in what took their place.
-    if (useBoxes.getState().byKey && document.activeElement === document.body) frame.current?.focus({ preventScroll: true });
-  }, []);
+  useKeptFocus(frame);
   const { graph } = laid;
   const side = graph.module.problem ?? graph.module.benchmark;
   const title = side?.name ?? "";

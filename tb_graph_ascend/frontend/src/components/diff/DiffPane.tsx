@@ -1,12 +1,13 @@
 /* The rows: headings over the columns, the canvas, and the same rows for those who do not see it. */
 
-import { type KeyboardEvent, type RefObject, useLayoutEffect, useMemo } from "react";
+import { type KeyboardEvent, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
 import { columnsOf } from "../../graph/grid";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useDiff } from "../../hooks/useDiff";
 import { useDiffView } from "../../hooks/useDiffView";
+import { useKeptFocus } from "../../hooks/useKeptFocus";
 import { moveInRows } from "../../state/diffkeys";
 import type { GraphSession } from "../../state/session";
 import { DiffHeads } from "./DiffHeads";
@@ -52,21 +53,6 @@ export function DiffPane({ session }: { session: GraphSession }) {
       <MapGhost />
     </section>
   );
-}
-
-/** Whether the rows that are going away had the focus. */
-let hadFocus = false;
-
-/** Rows of another step or rank take the focus over from those before, so that the keys go on. */
-function useKeptFocus(scroller: RefObject<HTMLDivElement | null>): void {
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (hadFocus && document.activeElement === document.body) element?.focus({ preventScroll: true });
-    hadFocus = false;
-    return () => {
-      hadFocus = element?.contains(document.activeElement) ?? false;
-    };
-  }, [scroller]);
 }
 
 function titleOf({ row, side }: NonNullable<ReturnType<typeof useDiffView>["hovered"]>): string {

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from "react";
 import { useTip } from "../../state/tip";
 
 const GAP_PX = 6;
-const FINGER_PX = 20;
+const FINGERTIP_PX = 20;
 
 export function TipBubble() {
   const tip = useTip((state) => state.tip);
@@ -22,7 +22,7 @@ export function TipBubble() {
 
 /** Where a finger hides what is under it. */
 function around({ x, y }: { x: number; y: number }): DOMRect {
-  return new DOMRect(x - FINGER_PX, y - FINGER_PX, 2 * FINGER_PX, 2 * FINGER_PX);
+  return new DOMRect(x - FINGERTIP_PX, y - FINGERTIP_PX, 2 * FINGERTIP_PX, 2 * FINGERTIP_PX);
 }
 
 /** Below what it tells of, else above it; inside of the window either way. */
