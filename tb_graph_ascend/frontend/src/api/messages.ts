@@ -1853,10 +1853,10 @@ export interface components {
          * ModuleGraph
          * @description A module with what is directly in it, and in the boxes that are open.
          *
-         *     `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
-         *     `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
-         *     `gradients` those of parameters that no recorded backward call holds, some of them named in
-         *     `gradient_names`. The whole model has `inputs`.
+         *     `above` is the module that it stands in; `left_out` counts boxes before and behind those that
+         *     are shown, `unplaced` calls that only reshape, left no values, and of which nothing tells what
+         *     they read, `gradients` those of parameters that no recorded backward call holds, some of them
+         *     named in `gradient_names`. The whole model has `inputs`.
          */
         ModuleGraph: {
             module: components["schemas"]["DiffRow"];
