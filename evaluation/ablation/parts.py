@@ -10,6 +10,7 @@ from types import ModuleType
 from builder.diagnosis import changes, choices, excess, expectation, facts
 from builder.diagnosis.policies.by_excess import (
     edges,
+    excess_case,
     excess_rules,
     moved_values,
     returned_gradients,
@@ -143,7 +144,7 @@ BY_EXCESS: dict[str, list[Part]] = {
     "edges": [(edges.Edges, "of_input", _no_excess)],
     "outputs of modules": [(edges.Edges, "of_module_output", _no_excess)],
     "outputs of calls": [(_WALK, "_excess", _no_excess)],
-    "parameters": [(excess_rules.Parameters, "wrong_of", _none_of_them)],
+    "parameters": [(excess_case.Parameters, "wrong_of", _none_of_them)],
     "shares around a value that nobody made": [(edges.Edges, "around", _zero)],
     "shares of a module's forward pass": [(edges.Edges, "_kept", _zero)],
     "gradients of one size before the optimizer": [(edges.GradientShares, "of_size", _nothing)],

@@ -63,7 +63,7 @@ THRESHOLDS = (
     Threshold("an excess behind a finding", f"{_EXCESS}.excess_rules", "BEHIND"),
     Threshold("an excess of a changed call", f"{_EXCESS}.excess_policy", "_CHANGED"),
     Threshold("inputs that make the same choice", f"{_EXCESS}.excess_policy", "_SAME_CHOICE"),
-    Threshold("a guess that leads to a finding", f"{_EXCESS}.excess_rules", "_FURTHEST"),
+    Threshold("a guess that leads to a finding", f"{_EXCESS}.excess_case", "_FURTHEST"),
     Threshold("rounding of sums", "evidence.distances", "CARRIED"),
     Threshold("resolution of sketches", "evidence.distances", "_RESOLUTION"),
     Threshold("norms of moved elements", f"{_EXCESS}.moved_values", "NEAR"),

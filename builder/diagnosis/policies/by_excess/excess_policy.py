@@ -21,13 +21,12 @@ from builder.diagnosis.healing import Healing
 from builder.diagnosis.nonfinite import nonfinite_at
 from builder.diagnosis.policies.by_excess import sketched_sums
 from builder.diagnosis.policies.by_excess.edges import Edges
+from builder.diagnosis.policies.by_excess.excess_case import Case, Parameters
 from builder.diagnosis.policies.by_excess.excess_rules import (
     BEHIND,
     RULES_FOR_EDGES,
     RULES_FOR_MODULES,
     RULES_FOR_OUTPUTS,
-    Case,
-    Parameters,
     first_answer,
     through_a_call_without_values,
 )
