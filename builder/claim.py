@@ -16,9 +16,6 @@ from builder.claim_words import NAMED, WORDS, Language, Subject
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 ClaimCode = Literal["named", "heals", "nothing", "unknown", "differs", "close", "rounding", "equal"]
-# What tensors were compared by, the finest first: every element, a checksum over all of them,
-# statistics and a sketch that sees their order, the four statistics alone, the extremes alone.
-MEASURES = ("elements", "checksum", "sketch", "statistics", "extremes")
 # What was not compared although it should have been: an answer without it cannot be relied on.
 INCOMPLETE = frozenset(
     (

@@ -97,6 +97,7 @@ _EN = {
     "statistics or tensor",
     # what it rests on
     "equal.elements": "{count} values are equal in every element",
+    "equal.constant": "{count} values are single numbers, or of one number throughout, and equal",
     "equal.checksum": "{count} values have equal checksums",
     "equal.sketch": "{count} values have equal statistics and sketches",
     "equal.statistics": "{count} values have equal statistics (a permuted tensor would have them "
@@ -105,6 +106,7 @@ _EN = {
     "equal.extremes": "{count} values have equal largest and smallest elements, and nothing more "
     "is recorded of them",
     "by.elements": "{count} values element by element",
+    "by.constant": "{count} values that are single numbers, or of one number throughout",
     "by.checksum": "{count} values by checksum",
     "by.sketch": "{count} values by statistics and sketch",
     "by.statistics": "{count} values by statistics alone",
@@ -222,12 +224,14 @@ _ZH = {
     "say.overflow.nothing": "没有检查任何数值：数据中没有统计量，请以 "
     "statistics 或 tensor 任务采集",
     "equal.elements": "{count} 个值的每个元素都相等",
+    "equal.constant": "{count} 个值为单个数字或所有元素相同，且相等",
     "equal.checksum": "{count} 个值的校验和相等",
     "equal.sketch": "{count} 个值的统计量和草图相等",
     "equal.statistics": "{count} 个值的统计量相等（元素重排后也会如此）",
     "equal.points": "{count} 个范数相等",
     "equal.extremes": "{count} 个值的最大值和最小值相等，且没有记录其他内容",
     "by.elements": "{count} 个值逐元素比对",
+    "by.constant": "{count} 个为单个数字或所有元素相同的值",
     "by.checksum": "{count} 个值按校验和",
     "by.sketch": "{count} 个值按统计量和草图",
     "by.statistics": "{count} 个值仅按统计量",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.match.tree import TreeNode
-from builder.reasons import Reason
+from builder.reasons import AttributeDiffers, Reason
 
 FindingKind = Literal[
     "introduced",
@@ -66,8 +66,13 @@ class Finding:
         return max(0.0, self.score - (self.input_score or 0.0))
 
     def sort_key(self) -> tuple[int, int]:
-        """Forward before backward before what follows it, then execution order."""
-        return self.node.in_step[0], self.order
+        """Forward before backward before what follows it, then execution order.
+
+        A gradient that one run alone wants changes no number before the pass that computes it.
+        """
+        part, first = self.node.in_step[0], self.reasons[0] if self.reasons else None
+        wants = isinstance(first, AttributeDiffers) and first.attribute == "requires_grad"
+        return part + (wants and self.node.phase == "forward"), self.order
 
 
 ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]

@@ -95,7 +95,11 @@ class _Rows:
         return chosen
 
     def kinds(self) -> dict[str, Rows]:
-        """The rows that were compared, by the finest measure that both sides have."""
+        """The rows that were compared, by the finest measure that both sides have.
+
+        Every element, one number that all elements are, a checksum over all of them, statistics
+        and a sketch that sees their order, the four statistics alone, the extremes alone.
+        """
         comparison, size = self._comparison, self.size
         open_ = self.known & ~self.blank & ~self.surplus
         both = self.recorded[0] & self.recorded[1]
@@ -106,7 +110,8 @@ class _Rows:
         conditions = {
             "arguments": ~self.tensor,
             "empty": size == 0,
-            "elements": files | constant,
+            "elements": files,
+            "constant": constant,
             "checksum": self._checksums(),
             "sketch": self._sketches(),
             "statistics": both.all(axis=0),

@@ -156,7 +156,8 @@ describe("language, theme, keys", () => {
       await page.keyboard.press("k");
       await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("0");
       await page.locator("[role=row][aria-selected=true]").waitFor();
-      await page.getByRole("tab", { name: "Values", selected: true }).focus();
+      await page.keyboard.press("d");
+      await page.locator("[role=tab]:focus", { hasText: "Values" }).waitFor();
       for (const name of ["Way to the cause", "Stack"]) {
         await page.keyboard.press("ArrowRight");
         await page.locator("[role=tab]:focus", { hasText: name }).waitFor();
@@ -168,6 +169,7 @@ describe("language, theme, keys", () => {
       await page.getByRole("button", { name: "CSV", exact: true }).focus();
       const saved = await downloaded(page, () => page.keyboard.press("Enter"));
       expect(saved.content.toString()).toContain("linear");
+      await page.getByText(`${saved.name} is among the downloads.`).waitFor();
       await page.getByRole("button", { name: "Link", exact: true }).focus();
       await page.keyboard.press("Enter");
       await page.getByText("The link to this view is copied.").waitFor();

@@ -1,4 +1,7 @@
-"""A value of which one run alone wants a gradient is a cause of its own, before any other fault."""
+"""A value of which one run alone wants a gradient is a cause of its own.
+
+It stands behind what changes the numbers of the forward pass, for it changes none of those.
+"""
 
 from __future__ import annotations
 
@@ -60,13 +63,13 @@ def found(tmp_path: Path, *, frozen: bool, final: bool) -> tuple[StoredFinding, 
 
 
 def test_it_is_named_beside_another_fault(tmp_path: Path) -> None:
-    first, second = found(tmp_path, frozen=False, final=False)
-    assert isinstance(first.reasons[0], AttributeDiffers)
-    assert first.reasons[0].attribute == "requires_grad"
-    assert first.name == "Functional.linear.0.forward"
-    assert isinstance(second.reasons[0], MissingCalls)
-    assert second.reasons[0].names == "Tensor.__rsub__.0.forward"
-    assert second.stands_alone
+    bootstrap, wanted = found(tmp_path, frozen=False, final=False)
+    assert isinstance(wanted.reasons[0], AttributeDiffers)
+    assert wanted.reasons[0].attribute == "requires_grad"
+    assert wanted.name == "Functional.linear.0.forward"
+    assert isinstance(bootstrap.reasons[0], MissingCalls)
+    assert bootstrap.reasons[0].names == "Tensor.__rsub__.0.forward"
+    assert bootstrap.stands_alone
 
 
 @pytest.mark.parametrize(

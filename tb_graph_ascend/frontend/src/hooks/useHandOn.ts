@@ -38,7 +38,6 @@ export function useHandOn() {
       const [content, type] = form === "svg" ? [svg, "image/svg+xml"] : [await slideAsPng(svg), "image/png"];
       const name = `${stemOf(data.path)}${place ? placed(place) : ""}-slide.${form}`;
       download(name, content, type);
-      useApp.getState().set({ notice: { code: "saved", facts: { name } } });
     };
     void guarded(() => saveSlide(form), take);
   };

@@ -37,6 +37,7 @@ export const claimEn = {
   },
   equal: {
     elements: "{{count}} values are equal in every element",
+    constant: "{{count}} values are single numbers, or of one number throughout, and equal",
     checksum: "{{count}} values have equal checksums",
     sketch: "{{count}} values have equal statistics and sketches",
     statistics: "{{count}} values have equal statistics (a permuted tensor would have them too)",
@@ -45,6 +46,7 @@ export const claimEn = {
   },
   by: {
     elements: "{{count}} values element by element",
+    constant: "{{count}} values that are single numbers, or of one number throughout",
     checksum: "{{count}} values by checksum",
     sketch: "{{count}} values by statistics and sketch",
     statistics: "{{count}} values by statistics alone",

@@ -37,6 +37,7 @@ export const claimZh = {
   },
   equal: {
     elements: "{{count}} 个值的每个元素都相等",
+    constant: "{{count}} 个值为单个数字或所有元素相同，且相等",
     checksum: "{{count}} 个值的校验和相等",
     sketch: "{{count}} 个值的统计量和草图相等",
     statistics: "{{count}} 个值的统计量相等（元素重排后也会如此）",
@@ -45,6 +46,7 @@ export const claimZh = {
   },
   by: {
     elements: "{{count}} 个值逐元素比对",
+    constant: "{{count}} 个为单个数字或所有元素相同的值",
     checksum: "{{count}} 个值按校验和",
     sketch: "{{count}} 个值按统计量和草图",
     statistics: "{{count}} 个值仅按统计量",

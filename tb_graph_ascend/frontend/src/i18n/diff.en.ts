@@ -103,6 +103,7 @@ export const diff = {
       step: "previous / next step",
       rank: "previous / next rank",
       tabs: "left list: causes … mapping",
+      details: "values, way, stack … of the selected row; ← → switch",
       move: "move among the rows",
       toggle: "open or close",
       expand: "expand all below",

@@ -103,6 +103,7 @@ export const diff = {
       step: "上一步 / 下一步",
       rank: "上一卡 / 下一卡",
       tabs: "左侧列表：起因 … 映射",
+      details: "所选行的数值、路径、调用栈……；← → 切换",
       move: "在各行间移动",
       toggle: "展开或收起",
       expand: "展开其下全部",

@@ -30,6 +30,6 @@ export const noticesEn = {
   pairsUnsaved: "The folder cannot be written, so a rebuild would not know these pairs. Download the mapping file and use --manual_mapping.",
   readOnly: "This server was started read-only: nothing can be mapped here.",
   noServer: "This page needs no server and changes nothing: to map, open the result with msprobe serve.",
-  saved: "{{name}} is saved.",
+  saved: "{{name}} is among the downloads.",
   linkCopied: "The link to this view is copied.",
 };

@@ -32,6 +32,6 @@ export const noticesZh: typeof noticesEn = {
   pairsUnsaved: "文件夹不可写，重新构建时用不到这些映射。请下载映射文件并使用 --manual_mapping。",
   readOnly: "此服务以只读方式启动，不能映射。",
   noServer: "此页面无需服务，不作任何更改：如需映射，请用 msprobe serve 打开结果。",
-  saved: "已保存 {{name}}。",
+  saved: "{{name}} 已在下载中。",
   linkCopied: "已复制当前视图的链接。",
 };

@@ -1,8 +1,9 @@
 /* Mapping files, and the browser's download. */
 
 import type { MappedPair, SharedWeight } from "../api/types";
+import { useApp } from "./store";
 
-/** Hand a text or picture to the person as a file. */
+/** Hand a text or picture to the person as a file, and say so. */
 export function download(name: string, content: string | Blob, type: string): void {
   const blob = typeof content === "string" ? new Blob([content], { type }) : content;
   const link = document.createElement("a");
@@ -10,6 +11,7 @@ export function download(name: string, content: string | Blob, type: string): vo
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
+  useApp.getState().set({ notice: { code: "saved", facts: { name } } });
 }
 
 /** The text of <name>.mapping.json; with weights, which a build takes as paired by hand. */

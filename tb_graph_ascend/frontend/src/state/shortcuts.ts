@@ -55,6 +55,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   p: () => void stepCause(-1),
   "/": focusSearch,
   "ctrl+k": focusSearch,
+  d: focusDetails,
   i: nextTip,
   "?": () => state().set({ dialog: "help" }),
   escape: () => state().set({ notice: null, failure: null, picks: { problem: null, benchmark: null } }),
@@ -108,6 +109,11 @@ function moveInGraph(chord: string): boolean {
   const { session } = state();
   const key = TREE_KEYS[chord];
   return session !== null && key !== undefined && moveInRows(key, session.diff);
+}
+
+/** To the tabs of what is known of the selected node, which the arrows switch. */
+function focusDetails(): void {
+  document.querySelector<HTMLElement>(".panel.bottom [role=tab][aria-selected=true]")?.focus();
 }
 
 /** Of the graph where it is on screen, else of the rows. */

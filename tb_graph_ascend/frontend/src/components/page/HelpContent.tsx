@@ -14,6 +14,7 @@ const GROUPS = {
     ["step", "H  L"],
     ["rank", "K  J"],
     ["tabs", "1 … 5"],
+    ["details", "D"],
   ],
   graph: [
     ["move", "↑ ↓ ← →  PgUp PgDn  Home End"],
