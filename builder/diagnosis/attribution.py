@@ -10,6 +10,7 @@ from builder.compare.told_apart import told_by_elements
 from builder.diagnosis.choices import Choices
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.module_modes import mode_differs
 from builder.diagnosis.verdicts import Named
 from builder.flow.fingerprints import NO_PRINT, Fingerprints
 from builder.match.tree import TreeNode
@@ -70,13 +71,21 @@ class Attribution:
             node,
             "problem" if is_ours else "benchmark",
             (named.reader or node).exec_order,
-            [named.reason, *seen, *named.more],
+            [named.reason, *seen, *named.more, *self._mode_of(named)],
             own if named.score is None else named.score,
             before,
             is_weak=named.kind == "parameter_differs" and not self._facts.divergent(node).outputs,
             inherits=named.inherits,
             stands_alone=named.stands_alone,
         )
+
+    def _mode_of(self, named: Named) -> list[Reason]:
+        """In which mode the module of a changed call runs, where its run alone is in that."""
+        if all(change.kind not in ("extra", "missing", "argument") for change in named.changes):
+            return []
+        partner = self._facts.comparison.matching.partner
+        mode = mode_differs(named.node, partner, ours=named.reader is None)
+        return [] if mode is None else [mode]
 
     def carry(self, cause: Finding, node: TreeNode) -> None:
         """Note that a node differs because of a finding, unless it belongs to one already."""

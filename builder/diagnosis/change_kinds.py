@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, TypeAlias
 
+from msgspec import UNSET
+
 from builder.diagnosis.causes import calling_lines, is_users_own
 from builder.diagnosis.finding import Finding
 from builder.dump.stack_frames import is_of_framework
 from builder.match.tree import Tree, TreeNode
+from builder.operators.argument_names import argument_name
 from builder.reasons import (
     ArgumentDiffers,
     AttributeDiffers,
@@ -37,6 +40,7 @@ from builder.reasons import (
     LeavesValues,
     MissingCalls,
     MissingReplaced,
+    ModeDiffers,
     NonfiniteMade,
     PrecisionDiffers,
     ReadBefore,
@@ -52,6 +56,8 @@ Side = Literal["problem", "benchmark"]
 # A frame of a stack without its number and its text.
 _FUNCTION = re.compile(r"(File .*?), line \d+, (in [^,]+)")
 OTHER_DATA = "data"  # the kind of all data of a run, wherever they are read
+# Arguments by which modules tell their calls that they are trained.
+_OF_MODE = frozenset(("training", "train", "use_input_stats", "dropout_p"))
 # What a line that somebody wrote anew shows as.
 _WRITTEN_ANEW = (
     ArgumentDiffers,
@@ -78,14 +84,25 @@ def kinds_of(tree: Tree, finding: Finding) -> tuple[str, ...]:
     Of calls that a line of the user's own makes otherwise it is the line, too: whoever wrote it
     anew added a call, left one out or gave another argument, and their gradients follow. Calls of
     one kind to which one function gives another argument, here and there the same, it gives what it
-    has worked out once.
+    has worked out once. Modules that are in another mode are so by one call of `train` or `eval`.
     """
     kinds, reason = Kinds(tree), finding.reasons[0]
     found = kinds.all_of(finding.node, _changes_of(finding))
     line = kinds.of_line(finding.node) if isinstance(reason, _WRITTEN_ANEW) else None
     given = kinds.of_function(finding.node, reason) if isinstance(reason, ArgumentDiffers) else None
     data = OTHER_DATA if isinstance(reason, BatchDiffers) else None
-    return (*found, *(kind for kind in (line, given, data) if kind is not None))
+    other = (line, given, data, _mode_of(finding))
+    return (*found, *(kind for kind in other if kind is not None))
+
+
+def _mode_of(finding: Finding) -> str | None:
+    """The mode that a module runs in, where that is what the finding comes of."""
+    first = finding.reasons[0]
+    mode = next((one for one in finding.reasons if isinstance(one, ModeDiffers)), None)
+    is_told = mode is first
+    if isinstance(first, ArgumentDiffers):
+        is_told = argument_name(finding.node.name, first.value) in _OF_MODE
+    return None if mode is None or not is_told else f"mode {mode.of is UNSET}"
 
 
 def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:

@@ -6,7 +6,8 @@ Missing construct.json or stack.json is an outcome (a flat list, no stacks), not
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -99,6 +100,8 @@ class Parallel(msgspec.Struct, frozen=True):
 Inputs: TypeAlias = dict[str, dict[str, FedInput]]
 # By outermost call, the number of its micro-batch; None for a call outside of the schedule.
 MicroBatches: TypeAlias = dict[str, int | None]
+Modes: TypeAlias = dict[str, bool]
+"""By the entry of a module's call whether it ran in training mode."""
 # Per optimizer step, by what the record is (input, parameters, output), by parameter name.
 OptimizerSteps: TypeAlias = dict[str, dict[str, dict[str, Record]]]
 
@@ -110,10 +113,10 @@ class Dump:
     `ranges` maps an entry to its slice of `values`; `parents` and `micro_steps` come from
     construct.json, `stacks` maps an entry to an index of `frames`. `sketch_version` is
     None without sketches. `parallel`, `optimizer`, `inputs` and `micro_batch` are what our own
-    dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks;
-    `broken` are the files of values that were found unreadable. `keeps_digits` tells of a compiler
-    that rounds a value to its format only where it writes it to memory. `passing` are the calls
-    that left no values, None where the dump does not tell of them.
+    dumps say of the layout, `modes` what they say of modules; `joined` has the tensors that lie
+    elsewhere or in parts on ranks; `broken` are the files of values that were found unreadable.
+    `keeps_digits` tells of a compiler that rounds a value to its format only where it writes it to
+    memory. `passing` are the calls that left no values, None where the dump does not tell of them.
     """
 
     path: Path
@@ -131,6 +134,7 @@ class Dump:
     optimizer: OptimizerSteps = field(default_factory=dict)
     inputs: Inputs = field(default_factory=dict)
     micro_batch: MicroBatches = field(default_factory=dict)
+    modes: Modes = field(default_factory=dict)
     joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     keeps_digits: bool = False
@@ -144,6 +148,7 @@ class Dump:
 
 
 Names = dict[str, str]
+_MODULE_CALL = re.compile(r"(?:Module|Cell)\..+\.forward\.\d+")
 
 
 class _Captured(msgspec.Struct):
@@ -155,6 +160,19 @@ class _Captured(msgspec.Struct):
         return "inductor" in self.backend
 
 
+class _Modes(msgspec.Struct):
+    """The mode of most calls of modules, those of the other one, and those of which it is open."""
+
+    training: bool
+    others: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
+
+    def of(self, names: Iterable[str]) -> Modes:
+        """The modes of the calls of modules among some entries."""
+        calls = (name for name in names if _MODULE_CALL.match(name) and name not in self.unknown)
+        return {name: self.training is not (name in self.others) for name in calls}
+
+
 class _Head(msgspec.Struct):
     task: str = "statistics"
     level: str = "mix"
@@ -164,6 +182,7 @@ class _Head(msgspec.Struct):
     optimizer: OptimizerSteps = {}
     inputs: Inputs = {}
     micro_batch: MicroBatches = {}
+    modes: _Modes | None = None
     capture: _Captured | None = None
 
 
@@ -223,6 +242,7 @@ def read_dump(path: Path) -> Dump:
         optimizer=head.optimizer,
         inputs=head.inputs,
         micro_batch=head.micro_batch,
+        modes={} if head.modes is None else head.modes.of(ranges),
         sketch_version=head.sketch_version,
         keeps_digits=head.capture is not None and head.capture.keeps_digits,
         passing=read_passing(path / FLOW_FILE),

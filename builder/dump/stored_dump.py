@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from builder.dump.reader import Dump, Inputs, MicroBatches, OptimizerSteps, Parallel
+from builder.dump.reader import Dump, Inputs, MicroBatches, Modes, OptimizerSteps, Parallel
 from builder.dump.values import Ranges, Record, Values
 from builder.errors import DumpError
 
@@ -48,6 +48,7 @@ class _Stored(msgspec.Struct):
     optimizer: OptimizerSteps
     inputs: Inputs
     micro_batch: MicroBatches
+    modes: Modes
 
 
 def store_dump(dump: Dump, file: Path) -> None:
@@ -71,6 +72,7 @@ def store_dump(dump: Dump, file: Path) -> None:
         optimizer=dump.optimizer,
         inputs=dump.inputs,
         micro_batch=dump.micro_batch,
+        modes=dump.modes,
     )
     try:
         content = msgspec.msgpack.encode(stored)
@@ -103,6 +105,7 @@ def load_dump(file: Path, path: Path) -> Dump:
         optimizer=stored.optimizer,
         inputs=stored.inputs,
         micro_batch=stored.micro_batch,
+        modes=stored.modes,
     )
 
 

@@ -36,6 +36,7 @@ class Twins:
             micro_steps=self._first("micro_steps", dump.micro_steps),
             stacks=self._first("stacks", dump.stacks),
             frames=self._first("frames", dump.frames),
+            modes=self._first("modes", dump.modes),
         )
 
     def _first(self, name: str, mine: _Kept) -> _Kept:

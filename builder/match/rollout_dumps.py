@@ -73,7 +73,9 @@ def _place(entry: EntryName) -> Place:
 def _rebuilt(dump: Dump, groups: Groups, entries: dict[str, EntryName]) -> Dump:
     joined = {name for names in groups.values() for name in names}
     renamed = {first: BETWEEN.join(names) for first, names in groups.items()}
-    fresh = replace(dump, values=Values(), ranges={}, joined=dict(dump.joined), optimizer={})
+    fresh = replace(
+        dump, values=Values(), ranges={}, joined=dict(dump.joined), optimizer={}, modes={}
+    )
     for name in dump.ranges:
         if name in groups:
             _add(fresh, renamed[name], _joined_values(fresh, dump, groups[name]))

@@ -45,6 +45,7 @@ class TreeNode:
     values: tuple[int, int] = (0, 0)
     stack: int | None = None
     micro_step: int = 0
+    training: bool | None = None  # the mode of a module's call, where the dump tells it
     recomputed: bool = False
     after_backward: bool = False  # of top-level nodes: a backward pass of its micro-step came first
     turn: int = 0  # of top-level nodes: how often calls behind a backward pass came before its pass
@@ -201,6 +202,7 @@ def make_node(dump: Dump, name: str, began: float) -> TreeNode:
         values=dump.ranges.get(name, (0, 0)),
         stack=dump.stacks.get(name),
         micro_step=dump.micro_steps.get(name, 0),
+        training=dump.modes.get(name),
         began=began,
     )
 

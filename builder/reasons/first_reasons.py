@@ -22,15 +22,16 @@ from builder.reasons.of_findings import (
     IntegersDiffer,
     MissingCalls,
     MissingReplaced,
+    ModeDiffers,
     PrecisionDiffers,
     ReadBefore,
     Rewired,
-    RowsDiffer,
     TiedHere,
     TiedThere,
     UnrecordedDiffers,
     UpdatedAlone,
 )
+from builder.reasons.of_rank_findings import RowsDiffer
 from builder.reasons.of_values import AttributeDiffers
 
 # What the two runs call, with what, and of which parameters: both dumps say it, whatever numbers
@@ -45,6 +46,7 @@ CALLED = (
     FedOtherwise,
     MissingCalls,
     MissingReplaced,
+    ModeDiffers,
     PrecisionDiffers,
     TiedHere,
     TiedThere,

@@ -8,6 +8,18 @@ from typing import Literal, TypeAlias, Union
 from msgspec import UNSET, UnsetType
 
 from builder.reasons.fact import ErrorOf, FindingFact, Measured, Side
+from builder.reasons.of_rank_findings import (
+    Misplaced,
+    NotReduced,
+    OnRanks,
+    OtherAxis,
+    PartialUsed,
+    RanksConflict,
+    ReplicaDiffers,
+    RewrittenOn,
+    RowsDiffer,
+    ShardDiffers,
+)
 
 
 class Introduced(FindingFact, frozen=True):
@@ -241,16 +253,6 @@ class BatchShaped(FindingFact, frozen=True):
     shape_there: str
 
 
-class RowsDiffer(FindingFact, frozen=True):
-    """Some ranks are given other rows of the batch."""
-
-    value: str
-    count: int
-    total: int
-    ranks: str
-    coordinates: str
-
-
 class UnrecordedDiffers(FindingFact, frozen=True):
     """An input differs that no recorded call makes; `maker` runs right before, without values."""
 
@@ -276,14 +278,6 @@ class Rewritten(FindingFact, frozen=True):
     """Other parameters are read than the optimizer left in a step."""
 
     step: int
-
-
-class RewrittenOn(FindingFact, frozen=True):
-    """The same of some ranks."""
-
-    step: int
-    ranks: str
-    coordinates: str
 
 
 class RewrittenThere(FindingFact, frozen=True):
@@ -392,6 +386,13 @@ class ArgumentDiffers(FindingFact, frozen=True):
     argument: str | UnsetType = UNSET
 
 
+class ModeDiffers(FindingFact, frozen=True):
+    """A module is trained here and evaluated in the benchmark, or with `of` the other way round."""
+
+    module: str
+    of: Literal["evaluation"] | UnsetType = UNSET
+
+
 class PrecisionDiffers(FindingFact, frozen=True):
     """A call computes in another format."""
 
@@ -428,57 +429,6 @@ class DefaultDiffers(FindingFact, frozen=True):
     other_framework: str
 
 
-class ReplicaDiffers(FindingFact, frozen=True):
-    """What should be the same on all ranks of an axis is not; `error` is relative."""
-
-    value: str
-    axis: str
-    ranks: str
-    coordinates: str
-    error: Measured
-
-
-class Misplaced(FindingFact, frozen=True):
-    """Some ranks hold other positions than the run's order says."""
-
-    value: str
-    axis: str
-    ranks: str
-    coordinates: str
-    error: Measured
-    order: str
-
-
-class NotReduced(FindingFact, frozen=True):
-    """The ranks' values are not summed over an axis."""
-
-    axis: str
-
-
-class OtherAxis(FindingFact, frozen=True):
-    """A collective runs over another axis than in the other layers."""
-
-    text: str
-
-
-class RanksConflict(FindingFact, frozen=True):
-    """The ranks of the problem run contradict each other in what those of the benchmark do not.
-
-    `text` is what they say of each other.
-    """
-
-    text: str
-    axis: str
-    ranks: str
-    coordinates: str
-
-
-class PartialUsed(FindingFact, frozen=True):
-    """A part of a sum is used as the whole."""
-
-    text: str
-
-
 class GradientsScaled(FindingFact, frozen=True):
     """All gradients that the optimizer reads are so many times the benchmark's."""
 
@@ -502,29 +452,7 @@ class UpdateAlone(FindingFact, frozen=True):
     """What the optimizer reads agrees, what it leaves does not."""
 
 
-class ShardDiffers(FindingFact, frozen=True):
-    """The parts of some ranks are off."""
-
-    ranks: str
-    coordinates: str
-
-
-class OnRanks(FindingFact, frozen=True):
-    """The ranks that have a node, and what it is called there."""
-
-    ranks: str
-    coordinates: str
-    there: str
-    origin: str | UnsetType = UNSET
-
-
-# The reasons that name ranks and where these stand.
-RankedFact: TypeAlias = (
-    ReplicaDiffers | Misplaced | RanksConflict | RowsDiffer | RewrittenOn | ShardDiffers | OnRanks
-)
-AxisFact: TypeAlias = ReplicaDiffers | Misplaced | NotReduced | RanksConflict
-Conflict: TypeAlias = ReplicaDiffers | Misplaced
-# All reasons of this file.
+# All reasons of findings.
 FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     Introduced,
     IntroducedBeyond,
@@ -574,6 +502,7 @@ FindingReason: TypeAlias = Union[  # noqa: UP007 - a line each
     NonfiniteFirst,
     NonfiniteFollows,
     ArgumentDiffers,
+    ModeDiffers,
     PrecisionDiffers,
     PartnerMissing,
     CollectiveOrder,

@@ -41,6 +41,14 @@ SENTENCES: Mapping[str, Words] = {
         "{value}: {attribute} is {problem} here and {benchmark} in the benchmark",
         "{value}：{attribute} 在问题侧为 {problem}，在标杆侧为 {benchmark}",
     ),
+    "mode_differs": Words(
+        "{module} runs in training mode here and in evaluation mode in the benchmark",
+        "{module} 在问题侧以训练模式运行，在标杆侧以评估模式运行",
+    ),
+    "mode_differs_evaluation": Words(
+        "{module} runs in evaluation mode here and in training mode in the benchmark",
+        "{module} 在问题侧以评估模式运行，在标杆侧以训练模式运行",
+    ),
     "checksum_differs": Words(
         "{value}: the checksums differ",
         "{value}：校验和不同",

@@ -221,6 +221,9 @@ class StepRecording:
     def _close_files(self) -> int:
         if self.trace.recomputed:
             self.notes["recomputed"] = json.dumps(self.trace.recomputed)
+        modes = self.trace.modes.text()
+        if modes is not None:
+            self.notes["modes"] = modes
         self.notes |= self._watch.notes()
         try:
             self._files.finish()

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from msprobe_core.capture.entry import Entry, ModuleCall, Waiting, entry_text
 from msprobe_core.capture.framework import ValueBook
+from msprobe_core.capture.module_modes import ModuleModes
 from msprobe_core.capture.output import StackGroup, StepOutput
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook, users_frame
@@ -50,6 +51,7 @@ class Trace:
         self._ended = False
         self._writes_early, self._write_at = not config.async_dump, _WRITE_EVERY
         self.recomputed: list[str] = []
+        self.modes = ModuleModes()
         self.entry_count = 0
         self._extra_info, self.nested = config.extra_info, config.records_modules
         self._calls: dict[str, int] = {}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from builder.dump.passing_calls import PassingCalls
-from builder.dump.reader import Dump
+from builder.dump.reader import Dump, Modes
 from builder.dump.values import Record, Values
 from builder.ranks.assembly.alignment import OPTIMIZER, Call
 from builder.ranks.assembly.batches import Share
@@ -54,6 +54,7 @@ def assemble(
         assembly.add(group)
     _add_optimizer(run, dumps, layout, logical)
     run.cut = _cuts(dumps, logical)
+    run.dump.modes = _modes(run, dumps)
     return run
 
 
@@ -75,7 +76,19 @@ def assemble_like(other: LogicalRun, dumps: Mapping[int, Dump]) -> LogicalRun:
         record = run.records[parts.records[first]]
         run.dump.values.records.append(_placeholder(run, record, parts.places.ranks[first]))
     run.cut = _cuts(dumps, names_of_ranks(dumps, other.layout))
+    run.dump.modes = _modes(run, dumps)
     return run
+
+
+def _modes(run: LogicalRun, dumps: Mapping[int, Dump]) -> Modes:
+    """In which mode modules run, of those that run in one on all ranks."""
+    found: Modes = {}
+    for name, origin in run.origin.items():
+        modes = {dumps[rank].modes.get(own) for rank, own in origin.items()}
+        mode = modes.pop() if len(modes) == 1 else None
+        if mode is not None:
+            found[name] = mode
+    return found
 
 
 def _cuts(dumps: Mapping[int, Dump], names: Mapping[int, LogicalNames]) -> dict[str, int | None]:

@@ -174,6 +174,8 @@ class CellWatch:
         call.picked_forward = _picks(trace, call.forward, parent, "picked_forward")
         call.picked_backward = _picks(trace, call.backward, parent, "picked_backward")
         entry = begin_call(trace, call.forward, parent, args, kwargs, users_frame())
+        if entry is not None:
+            trace.modes.note(call.forward, cell.training)
         if entry is not None and trace.selection.inputs:
             own = {name: each for name, each in cell._params.items() if each is not None}
             write_parameters(trace, entry, own)

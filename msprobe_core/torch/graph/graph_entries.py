@@ -88,6 +88,7 @@ class EntryMaker:
             self._around(),
         )
         call = _Call(owner, made, Entry(made.forward, stack))
+        self._trace.modes.note(made.forward, None)
         self._open.append(call)
         self._calls.setdefault(owner, []).append(call)
 

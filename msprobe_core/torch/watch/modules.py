@@ -246,6 +246,7 @@ class ModuleWatch:
         stack = trace.capture_stack(frame, parent)
         if selection.forward and selection.wants(call.forward, call.picked_forward):
             entry = Entry(call.forward, stack)
+            trace.modes.note(call.forward, module.training)
             write_input(trace, entry, args, kwargs)
         if frame is not None:
             call.base_frame = frame.f_back

@@ -15,6 +15,7 @@ from builder.diagnosis.changes import silent_before
 from builder.diagnosis.communication import gathers
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.module_modes import mode_differs
 from builder.diagnosis.policies.by_excess.excess_case import Case
 from builder.diagnosis.verdicts import Cause, Named
 from builder.flow.feeding import NOWHERE
@@ -264,6 +265,15 @@ def given_otherwise(case: Case) -> Cause | None:
     return case.with_evidence(Named("argument_differs", case.node, reason))
 
 
+def runs_in_another_mode(case: Case) -> Cause | None:
+    """The module is trained in one run and evaluated in the other (`module.eval()`)."""
+    partner = case.facts.comparison.matching.partner
+    mode = mode_differs(case.node, partner, ours=True) if case.node.kind == "module" else None
+    if mode is None or mode.module != case.node.name:
+        return None
+    return case.with_evidence(Named("argument_differs", case.node, mode))
+
+
 def introduces_a_difference(case: Case) -> Cause | None:
     """Nothing else tells of it: the difference begins here."""
     before = case.facts.reads(case.node)
@@ -291,6 +301,7 @@ RULES_FOR_MODULES: tuple[Rule, ...] = (
     made_by_a_changed_call,
     holds_a_changed_call,
     gradient_of_one_run,
+    runs_in_another_mode,
     given_otherwise,
     introduces_a_difference,
 )
@@ -301,6 +312,7 @@ RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     backward_of_a_changed_call,
     hidden_by_infinity,
     reads_what_was_fused,
+    runs_in_another_mode,
     given_otherwise,
     introduces_a_difference,
 )

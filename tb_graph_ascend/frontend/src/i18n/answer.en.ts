@@ -115,6 +115,7 @@ export const answerEn = {
     parameter_differs: "parameter differs",
     non_finite: "NaN or Inf",
     argument_differs: "argument differs",
+    mode_differs: "other mode",
     requires_grad: "requires_grad differs",
     precision: "other precision",
     communication: "communication",

@@ -117,6 +117,7 @@ export const answerZh: typeof answerEn = {
     parameter_differs: "参数不同",
     non_finite: "NaN 或 Inf",
     argument_differs: "实参不同",
+    mode_differs: "模式不同",
     requires_grad: "requires_grad 不同",
     precision: "精度不同",
     communication: "通信",

@@ -74,6 +74,7 @@ export const REASON_KINDS = {
   nonfinite_first: "finding",
   nonfinite_follows: "finding",
   argument_differs: "finding",
+  mode_differs: "finding",
   precision_differs: "finding",
   partner_missing: "finding",
   collective_order: "finding",
@@ -131,7 +132,7 @@ export const REASON_KINDS = {
 } as const;
 
 /** What explains the difference below it, or says that nothing recorded does. */
-export const SAYS_WHY = new Set<string>(["argument_differs", "attribute_differs", "batch_differs", "batch_rows", "batch_shaped", "called_earlier", "called_later", "elements_moved", "extra_calls", "extra_replaced", "fed_otherwise", "input_differs", "integers_differ", "missing_calls", "missing_replaced", "precision_differs", "read_before", "rewired", "rows_differ", "tied_here", "tied_there", "unrecorded_differs", "updated_alone"]);
+export const SAYS_WHY = new Set<string>(["argument_differs", "attribute_differs", "batch_differs", "batch_rows", "batch_shaped", "called_earlier", "called_later", "elements_moved", "extra_calls", "extra_replaced", "fed_otherwise", "input_differs", "integers_differ", "missing_calls", "missing_replaced", "mode_differs", "precision_differs", "read_before", "rewired", "rows_differ", "tied_here", "tied_there", "unrecorded_differs", "updated_alone"]);
 
 /** That a call only reads what differs. */
 export const FED = new Set<string>(["batch_differs", "batch_rows", "batch_shaped", "elements_moved", "input_differs", "integers_differ", "rows_differ", "unrecorded_differs"]);

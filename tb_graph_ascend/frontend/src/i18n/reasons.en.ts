@@ -7,6 +7,8 @@ export const reasonsEn: Record<string, string> = {
   thousandth_drops: "{{value}}: only {{ratio, percent}} of the elements within 0.1 %, inputs above 90 %",
   cosine_drops: "{{value}}: cosine {{cosine, short}}, a drop of more than 0.1 from the inputs",
   attribute_differs: "{{value}}: {{attribute}} is {{problem}} here and {{benchmark}} in the benchmark",
+  mode_differs: "{{module}} runs in training mode here and in evaluation mode in the benchmark",
+  mode_differs_evaluation: "{{module}} runs in evaluation mode here and in training mode in the benchmark",
   checksum_differs: "{{value}}: the checksums differ",
   parameter_unmatched: "{{value}}: this parameter has no counterpart",
   surplus: "{{value}}: exists on the $t(facts.side.{{side}}) side only",

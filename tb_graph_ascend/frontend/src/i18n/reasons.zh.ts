@@ -7,6 +7,8 @@ export const reasonsZh: Record<string, string> = {
   thousandth_drops: "{{value}}：仅 {{ratio, percent}} 的元素误差在千分之一以内，而输入高于 90%",
   cosine_drops: "{{value}}：余弦相似度为 {{cosine, short}}，比输入下降超过 0.1",
   attribute_differs: "{{value}}：{{attribute}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",
+  mode_differs: "{{module}} 在问题侧以训练模式运行，在标杆侧以评估模式运行",
+  mode_differs_evaluation: "{{module}} 在问题侧以评估模式运行，在标杆侧以训练模式运行",
   checksum_differs: "{{value}}：校验和不同",
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
   surplus: "{{value}}：只存在于$t(facts.side.{{side}})",

@@ -85,3 +85,19 @@ def test_runs_of_other_calls_are_not_alike() -> None:
     twins = Twins()
     ours, theirs = ({0: twins.shared(_dump(names, 0))} for names in (_CALLS, _CALLS[:2]))
     assert not make_alike(ours, theirs)
+
+
+def test_a_module_has_the_mode_that_all_its_ranks_tell() -> None:
+    dumps = {rank: _dump(_CALLS, rank) for rank in range(2)}
+    layout = RunLayout({"tp": 2}, {rank: Place(rank, {"tp": rank}) for rank in dumps})
+    told = _CALLS[0]
+    for modes, expected in (((True, True), {told: True}), ((False, False), {told: False})):
+        for rank, dump in dumps.items():
+            dump.modes = {told: modes[rank]}
+        run = assemble(dumps, layout, 1, join=True)
+        assert run.dump.modes == expected
+        assert assemble_like(run, dumps).dump.modes == expected
+    dumps[0].modes = {told: True}
+    assert assemble(dumps, layout, 1, join=True).dump.modes == {}
+    dumps[0].modes = {}
+    assert assemble(dumps, layout, 1, join=True).dump.modes == {}
