@@ -165,6 +165,7 @@ def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
     """Where no module holds any: what calls read, no call made and a gradient is asked for.
 
     A run without gradients asks for none; there it is what stands behind a call's first argument.
+    An optimizer reads gradients and its state so as well: of its calls it is what wants a gradient.
     """
     values, seen = tree.dump.values, set[Numbers]()
     for node in sorted(tree.in_order, key=lambda each: each.began):
@@ -173,7 +174,10 @@ def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
         for place, index in enumerate(range(*node.values)):
             key, record = values.keys[index], values.records[index]
             is_made = record.source is not None or record.through is not None
-            if not key.startswith("input") or is_made or not (record.requires_grad or place):
+            may_want_none = place > 0 and node.phase != "after"
+            if not key.startswith("input") or is_made:
+                continue
+            if not (record.requires_grad or may_want_none):
                 continue
             if (numbers := numbers_of(record)) is not None and numbers.size > 1:
                 repeated = node.phase != "forward" or numbers in seen
