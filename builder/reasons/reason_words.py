@@ -188,14 +188,13 @@ SENTENCES: Mapping[str, Words] = {
         "另一侧在同一位置执行的是：{names}",
     ),
     "input_differs": Words(
-        "{value} differs (score {score:score}), and no recorded call before it explains that",
-        "{value} 不同（分数 {score:score}），且之前没有已记录的调用能解释",
+        "{value} differs, and no recorded call before it explains that",
+        "{value} 不同，且之前没有已记录的调用能解释",
     ),
     "rewired": Words(
-        "{value} differs (score {score:score}): the problem run reads what {maker} put out, the "
+        "{value} differs: the problem run reads what {maker} put out, the "
         "benchmark run what {instead} put out",
-        "{value} 不同（分数 {score:score}）：问题侧读取的是 {maker} 的输出，标杆侧读取的是 "
-        "{instead} 的输出",
+        "{value} 不同：问题侧读取的是 {maker} 的输出，标杆侧读取的是 {instead} 的输出",
     ),
     "read_before": Words(
         "{value} is what {reader} reads here, and what {instead} puts out in the benchmark: it was "
@@ -208,9 +207,8 @@ SENTENCES: Mapping[str, Words] = {
         "{value} 在问题侧是 {maker} 的输出，在标杆侧是 {instead} 的输出",
     ),
     "batch_differs": Words(
-        "{value}, which the model is given, differs (score {score:score}): the two runs were fed "
-        "different data",
-        "送入模型的 {value} 不同（分数 {score:score}）：两次运行的数据不同",
+        "{value}, which the model is given, differs: the two runs were fed different data",
+        "送入模型的 {value} 不同：两次运行的数据不同",
     ),
     "batch_rows": Words(
         "{value}, which the model is given, has {rows} rows here and {rows_there} in the "
@@ -229,8 +227,8 @@ SENTENCES: Mapping[str, Words] = {
         "）的数据不同",
     ),
     "unrecorded_differs": Words(
-        "{value} differs (score {score:score}) and no recorded call makes it: {perhaps}",
-        "{value} 不同（分数 {score:score}），且没有已记录的调用产生它：{perhaps}",
+        "{value} differs and no recorded call makes it: {perhaps}",
+        "{value} 不同，且没有已记录的调用产生它：{perhaps}",
     ),
     "integers_differ": Words(
         "{value} holds other integers: the two runs were fed different data, or made them by "

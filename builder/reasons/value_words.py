@@ -8,12 +8,14 @@ from builder.reasons.phrase_words import Words
 
 VALUE_SENTENCES: Mapping[str, Words] = {
     "elements_differ": Words(
-        "{value}: the four statistics agree, but the elements are off by about {error:apart}",
-        "{value}：四个统计量一致，但元素相差约{error:apart}",
+        "{value}: the four statistics agree within their tolerance, but the elements are "
+        "off by about {error:apart}",
+        "{value}：四个统计量在容差内一致，但元素相差约{error:apart}",
     ),
     "elements_differ_elements": Words(
-        "{value}: the four statistics agree, but the elements are off by {error:apart}",
-        "{value}：四个统计量一致，但元素相差{error:apart}",
+        "{value}: the four statistics agree within their tolerance, but the elements are "
+        "off by {error:apart}",
+        "{value}：四个统计量在容差内一致，但元素相差{error:apart}",
     ),
     "elements_apart": Words(
         "{value}: its elements are off by about {error:apart}",
@@ -33,8 +35,8 @@ VALUE_SENTENCES: Mapping[str, Words] = {
         "{value}：{size} 个元素中有 {count} 个不同",
     ),
     "statistics_agree": Words(
-        "{value}: its statistics agree, only its elements do not",
-        "{value}：统计量一致，只有元素不同",
+        "{value}: its statistics agree within their tolerance, only its elements do not",
+        "{value}：统计量在容差内一致，只有元素不同",
     ),
     "extremes_agree": Words(
         "{value}: its elements differ; of statistics it has largest and smallest alone, and those "

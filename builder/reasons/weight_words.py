@@ -8,8 +8,8 @@ from builder.reasons.phrase_words import Words
 
 WEIGHT_SENTENCES: Mapping[str, Words] = {
     "parameter_differs": Words(
-        "{value} differs (score {score:score}) before the step computes anything",
-        "{value} 在本步计算开始之前就已不同（分数 {score:score}）",
+        "{value} differs before the step computes anything",
+        "{value} 在本步计算开始之前就已不同",
     ),
     "rewritten": Words(
         "the optimizer left other parameters in step {step} than are read here; the benchmark run "

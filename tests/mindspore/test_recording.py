@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from builder.dump.reader import read_dump
 from tests.mindspore.conftest import Thing, read, tensors, train
 
 FORWARD = [
@@ -120,6 +121,16 @@ def test_entries_parents_and_stacks_stand_in_their_files(
     assert "in construct" in own[0][0]
     made = data["Mint.add.0.forward"]["input_args"][0]["source"]
     assert made == "Tensor.__add__.0.forward.output.0"
+
+
+def test_each_call_of_a_cell_has_its_mode(
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    net.set_train(False)
+    net.mlp.act.set_train(True)
+    record(ms, debugger(config("statistics")), net)
+    (folder,) = (tmp_path / "dump" / "step0").iterdir()
+    assert read_dump(folder).modes == {name: ".act." in name for name in FORWARD}
 
 
 def test_statistics_are_numpys_in_float64(
