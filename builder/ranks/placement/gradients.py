@@ -39,8 +39,8 @@ class Reduction:
     """What a parameter's gradient is at the optimizer: `factor` times the sum over some axes.
 
     `error` is how far rounding may have moved the factor, relative to it. `alike` is the number of
-    data-parallel ranks whose backward passes gave one and the same: whether their sum or one of
-    them was taken, nothing tells, so that the factor may be so many times smaller. `owners` are the
+    data-parallel ranks whose backward passes gave one and the same, but for rounding: whether their
+    sum or one of them was taken, nothing tells, so that the factor may be so many times smaller. `owners` are the
     ranks that update it where others, which have gradients too, do not.
     """
 
@@ -196,7 +196,7 @@ def _reduction(values: RunValues, name: str, index: int, given: Sequence[Part]) 
             factor = _factor(whole, _kept(parts, places, all_places, axes), axes, error)
             if factor is not None:
                 others = [axis for axis in _DATA if sizes[axis] > 1 and axis not in axes]
-                alike = prod(sizes[axis] for axis in others if _are_alike(parts, axis))
+                alike = prod(sizes[axis] for axis in others if _are_alike(parts, axis, 2 * error))
                 node = values.owner[index]
                 return Reduction(name, node, axes, factor, error, alike, owners)
     return None
@@ -262,12 +262,16 @@ def _linear(records: list[Record]) -> Floats | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _are_alike(parts: Floats, axis: str) -> bool:
-    """Whether the backward passes of all ranks along an axis gave one gradient."""
+def _are_alike(parts: Floats, axis: str, apart: float) -> bool:
+    """Whether the backward passes of all ranks along an axis gave one gradient, or so nearly.
+
+    Where each by itself explains what was read up to some error, any two of them are apart by twice
+    that at most: then their mean does as well.
+    """
     over = len(_AXES) - 1 - _AXES.index(axis)
     first = np.take(parts, [0], axis=over)
-    size = np.sqrt(np.square(first).sum(axis=-1, keepdims=True))
-    return bool((np.abs(parts - first) <= _SKETCH_ROUNDING * size).all())
+    size = np.sqrt(np.square(first).sum(axis=-1))
+    return bool((np.sqrt(np.square(parts - first).sum(axis=-1)) <= apart * size).all())
 
 
 def _factor(whole: Floats, parts: Floats, axes: Sequence[str], error: float) -> float | None:
@@ -287,6 +291,6 @@ def _factor(whole: Floats, parts: Floats, axes: Sequence[str], error: float) -> 
     # Sums that cancel keep the rounding of their terms.
     is_explained = left <= error * np.abs(factors) * np.maximum(scales, np.sqrt(squares))
     is_one = np.abs(factors - middle) <= error * abs(middle) * scales / np.sqrt(squares)
-    if middle <= 0.0 or not bool((is_explained & (is_one | (left == 0))).all()):
+    if middle <= 0.0 or not bool((is_explained & is_one).all()):
         return None
     return middle
