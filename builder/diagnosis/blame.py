@@ -19,6 +19,7 @@ from builder.diagnosis.changes import Changes
 from builder.diagnosis.choice_margins import ChoiceMargin
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Change, Finding
+from builder.diagnosis.handed_data import handed_data
 from builder.diagnosis.nonfinite import (
     say_first_nonfinite,
     unmatched_nonfinite,
@@ -40,8 +41,9 @@ class Walked:
     """The findings of one (step, rank), in order, and what the next step is told.
 
     `tolerated` are fingerprints of values that differ without a finding, which the next step may
-    inherit; `late` is a call of the optimizer that only the next step can confirm; `ties` are
-    the calls in which rounding decided what was picked, `untold` those that picked otherwise and of
+    inherit, `handed` of those that it may be fed as its data; `late` is a call of the optimizer
+    that only the next step can confirm; `ties` are the calls in which rounding decided what was
+    picked, `untold` those that picked otherwise and of
     which nothing recorded tells whether rounding decided it; `sightings` are the nodes that show
     changes, which may be places of a cause that is named elsewhere; it `heals` where all that the
     step puts out agrees and nothing of its findings is left behind; `by_scores` where no distances
@@ -59,6 +61,7 @@ class Walked:
     by_scores: bool = True
     amplified: tuple[ChoiceMargin, ...] = ()
     unjudged: tuple[TreeNode, ...] = ()
+    handed: frozenset[Hashable] = frozenset()
 
 
 def walk(
@@ -165,6 +168,7 @@ class Blame:
             policy.heal(findings),
             tuple(known.untold),
             policy.by_scores,
+            handed=handed_data(self._facts, known) if findings else frozenset(),
         )
 
     def _is_leaf(self, row: int) -> bool:

@@ -28,6 +28,7 @@ from builder.reasons import (
 )
 from builder.run.carried import OTHER_CALLS, kinds_shown, without_carried
 from builder.run.healed import with_healed
+from builder.run.replicas import without_replicas
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.run.uncleared import is_uncleared, with_uncleared
 from builder.work.outcome import PairOutcome, StoredFinding
@@ -82,6 +83,7 @@ def order_findings(
         by_rank[outcome.rank].append(outcome)
     for _, own in sorted(by_rank.items()):
         listed += _of_rank(own)
+    listed = without_replicas(listed, outcomes)
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
     kept = _without_receivers(ordered, links)
     seen = _Seen(outcomes, kept)
@@ -340,8 +342,9 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
             while stays < len(listed) and listed[stays].heals_by_itself:
                 stays += 1
             cause = _explained_by(finding, listed, stays, rewritten)
-            if cause is None and stays < len(listed):
-                cause = stays if numbers.worked_out_since(finding, listed[stays].step) else None
+            if cause is None and stays < len(listed) and listed[stays].step < finding.step:
+                follows = numbers.worked_out_since(finding, listed[stays].step)
+                cause = stays if follows or _was_handed(finding, previous) else None
             if cause is not None:
                 count = listed[cause].propagated_to + finding.propagated_to + 1
                 listed[cause] = replace(listed[cause], propagated_to=count)
@@ -403,7 +406,7 @@ class _Numbers:
         `step` is that of the first finding, which led to what was read off.
         """
         told = next(iter(finding.reasons), None)
-        if finding.step <= step or not finding.kinds or not isinstance(told, ArgumentDiffers):
+        if not finding.kinds or not isinstance(told, ArgumentDiffers):
             return False
         if not (_is_fraction(told.problem) and _is_fraction(told.benchmark)):
             return False
@@ -446,6 +449,13 @@ def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
 def _is_fed(finding: StoredFinding) -> bool:
     fed = (BatchDiffers, BatchRows, BatchShaped, RowsDiffer, UnrecordedDiffers)
     return any(isinstance(reason, fed) for reason in finding.reasons)
+
+
+def _was_handed(finding: StoredFinding, previous: PairOutcome | None) -> bool:
+    """Whether what a step is fed is what came out of the step before, and differed there."""
+    if previous is None or not finding.inherits:
+        return False
+    return _is_fed(finding) and finding.inherits <= previous.handed
 
 
 def _is_inherited(finding: StoredFinding) -> bool:

@@ -124,10 +124,10 @@ class PairOutcome:
     with such ones behind which nothing was judged; `sightings` are nodes that show what a
     finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
     of its findings is left behind; `ends` are the losses, outermost outputs and gradients of
-    parameters that differ by more than rounding, whatever findings there are; `late` and
-    `tolerated` are for the next step to look at; `evidence` is what a claim on the pair may rest
-    on; `graphs`, `messages` and `weights` (by `readers`) stand in the order problem, benchmark;
-    `gradients` are those of parameters, in the order of the problem's nodes. Of
+    parameters that differ by more than rounding, whatever findings there are; `late`,
+    `tolerated` and `handed` are for the next step to look at; `evidence` is what a claim on the
+    pair may rest on; `graphs`, `messages` and `weights` (by `readers`) stand in the order problem,
+    benchmark; `gradients` are those of parameters, in the order of the problem's nodes. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
     by an assumed layout, how many set aside by reason, and where each rank of the problem stands.
     """
@@ -167,6 +167,7 @@ class PairOutcome:
     ends: EndsApart = NONE_APART
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()
+    handed: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()
     messages: tuple[tuple[Message, ...], ...] = ()
     readers: tuple[Reader, ...] = ()

@@ -140,6 +140,7 @@ def outcome_of(
         ends=ends,
         late=_stored(late, result, sides, lines) if late is not None else None,
         tolerated=result.walked.tolerated,
+        handed=result.walked.handed if instructions.several_steps else frozenset(),
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison.nodes),
         evidence=pair_evidence(

@@ -40,8 +40,8 @@ class Reduction:
 
     `error` is how far rounding may have moved the factor, relative to it. `alike` is the number of
     data-parallel ranks whose backward passes gave one and the same, but for rounding: whether their
-    sum or one of them was taken, nothing tells, so that the factor may be so many times smaller. `owners` are the
-    ranks that update it where others, which have gradients too, do not.
+    sum or one of them was taken, nothing tells, so that the factor may be so many times smaller.
+    `owners` are the ranks that update it where others, which have gradients too, do not.
     """
 
     parameter: str
