@@ -324,6 +324,8 @@ class Changes:
             return Named("precision", node, facts.precision_reason(node), changes=(change,))
         if change.kind == "gradient":
             return Named("argument_differs", node, self._gradient_reason(node), changes=(change,))
+        back, change = change, self._going_forward(change)
+        gradients = [] if back is change else self._run(back)
         run, instead = self._run(change), self._instead(change)
         moved = None if instead else self._moved(change, run, reader, score)
         if moved is not None:
@@ -338,8 +340,19 @@ class Changes:
             score,
             reader=None if change.kind == "extra" else reader,
             more=tuple(_inside_reasons(inside)),
-            changes=(*run, *instead, *inside),
+            changes=(*run, *instead, *inside, *gradients),
         )
+
+    def _going_forward(self, change: Change) -> Change:
+        """Of a gradient the forward call, where one run alone makes that: it is what was written.
+
+        What it puts out may agree by chance, as at zero, where its gradient does not.
+        """
+        forward = change.node.forward if change.node.direction == "backward" else None
+        if forward is None or forward in self._matching.partner:
+            return change
+        alike = (c for c in self.listed if c.node is forward and c.kind == change.kind)
+        return next((c for c in alike if not c.named), change)
 
     def _moved(
         self, change: Change, run: list[Change], reader: TreeNode, score: float | None

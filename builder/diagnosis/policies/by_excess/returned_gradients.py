@@ -7,7 +7,7 @@ nothing; where the readers took other elements each, norm and peak tell instead.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice, product
@@ -63,13 +63,29 @@ class ReturnedGradients:
         readers = self._readers_of(value, node, inside)
         if not readers:
             return None
-        given = [self._gradients_of(reader, size, value, node) for reader, size in readers]
+        given = self._given_by(readers, value, node)
         for parts in islice(product(*given), _TRIED):
             excess = self._of_sum(row, parts) or stand_beside(self._known, row, parts)
             if excess is not None:
                 return excess
         came = self._of_composite([reader for reader, _ in readers], row)
         return None if came is None else self._over(row, came)
+
+    def _given_by(
+        self, readers: Sequence[tuple[TreeNode, float]], value: int, asked: TreeNode
+    ) -> list[list[int]]:
+        """Of each reading of a value the rows that may be the gradient it gives.
+
+        A call that reads the same numbers more often than it gives gradients read a detached value
+        as well, which has none.
+        """
+        found, used = [], Counter[TreeNode]()
+        for reader, size in readers:
+            rows = self._gradients_of(reader, size, value, asked)
+            used[reader] += 1
+            if not rows or used[reader] <= len(rows):
+                found.append(rows)
+        return found
 
     # --- parts of a sum ---------------------------------------------------------------------------
 
