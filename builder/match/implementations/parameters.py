@@ -174,7 +174,7 @@ def _read_by_calls(tree: Tree) -> Iterator[Parameter]:
         for place, index in enumerate(range(*node.values)):
             key, record = values.keys[index], values.records[index]
             is_made = record.source is not None or record.through is not None
-            may_want_none = place > 0 and node.phase != "after"
+            may_want_none = place > 0 and not (node.top or node).after_backward
             if not key.startswith("input") or is_made:
                 continue
             if not (record.requires_grad or may_want_none):
