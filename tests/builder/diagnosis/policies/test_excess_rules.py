@@ -185,6 +185,30 @@ class GivenAScale(Net):
         return torch.cos(self.inner(x, **scale))
 
 
+class Leaf(nn.Module):
+    """A module that scales what it is given unseen while it is trained."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        with unrecorded():
+            return x * 1.3 if self.training else x + 0.0
+
+
+class Around(Leaf):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(torch.sin(x))
+
+
+class Evaluated(Net):
+    module: type[nn.Module] = Leaf
+
+    def prepare(self) -> None:
+        self.inner = self.module().train(self.wrong)
+
+    def between(self, x: Tensor) -> Tensor:
+        y: Tensor = torch.cos(self.inner(x))
+        return y
+
+
 class OtherArgument(Net):
     def between(self, x: Tensor) -> Tensor:
         return F.gelu(x, approximate="tanh" if self.wrong else "none")
@@ -361,12 +385,17 @@ FIXTURES: dict[tuple[str, str], tuple[Runs, str]] = {
     ("MODULES", "made_by_a_changed_call"): (inside(leaky), "Functional.leaky_relu.0.forward"),
     ("MODULES", "holds_a_changed_call"): (inside(beside_a_call), "Torch.abs.0.forward"),
     ("MODULES", "gradient_of_one_run"): (repeating(detach=True), "Tensor.detach.0.forward"),
+    ("MODULES", "runs_in_another_mode"): (
+        both(type("AroundEvaluated", (Evaluated,), {"module": Around})),
+        "Module.inner.Around.forward.0",
+    ),
     ("MODULES", "given_otherwise"): (both(GivenAScale), "Module.inner.Scaled.forward.0"),
     ("MODULES", "introduces_a_difference"): (inside(scaled_unseen), "Module.inner.Inner.forward.0"),
     ("OUTPUTS", "called_otherwise"): (both(OtherArgument), "Functional.gelu.0.forward"),
     ("OUTPUTS", "backward_of_a_changed_call"): (_passing_back, "Torch.mul.0.forward"),
     ("OUTPUTS", "hidden_by_infinity"): (both(Overflowed), "Tensor.reciprocal.0.forward"),
     ("OUTPUTS", "reads_what_was_fused"): (_fused_away, "Torch.cos.0.forward"),
+    ("OUTPUTS", "runs_in_another_mode"): (both(Evaluated), "Module.inner.Leaf.forward.0"),
     ("OUTPUTS", "given_otherwise"): (both(WithoutABias), "Functional.linear.1.forward"),
     ("OUTPUTS", "introduces_a_difference"): (both(WrongKernel), "Torch.sin.0.forward"),
 }
