@@ -94,7 +94,7 @@ def find_hits(
 def unknown_words(library: Library, opened: OpenDatabase, query: TableQuery) -> list[UnknownWord]:
     """The words that no name and no module of a step and rank has, with the nearest that do."""
     index = library.index(opened, query.step, query.rank)
-    words = [term.text for term in parse_query(query.q) if isinstance(term, Word)]
+    words = dict.fromkeys(term.text for term in parse_query(query.q) if isinstance(term, Word))
     missing = [word for word in words if not index.is_named(word)]
     return [UnknownWord(word, index.names.nearest(word)) for word in missing]
 

@@ -27,6 +27,24 @@ describe("details", () => {
       await expect.poll(() => page.locator(".score-told").innerText()).toMatch(/^score \d\.\d\d: relative error of the elements \d/);
     }));
 
+  it("show of a node its own values alone, after one of which each run has what the other lacks", () =>
+    on("tokens", async (page) => {
+      const rows = (): Promise<string[]> => page.locator(".value-table .value-name").allInnerTexts();
+      await query(page, "embed_tokens");
+      await page.locator(".table-row").first().click();
+      await expect.poll(() => selectedName(page)).toContain("embed_tokens");
+      await rest(page);
+      expect((await rows()).filter((name) => /input\s*\.0/.test(name))).toHaveLength(2);
+      await page.locator(".diff-scroll").focus();
+      await page.keyboard.press("ArrowDown");
+      await expect.poll(() => selectedName(page)).not.toContain("embed_tokens");
+      await rest(page);
+      const shown = await rows();
+      await tab(page, "Stack");
+      await tab(page, "Values");
+      await expect.poll(rows).toEqual(shown);
+    }));
+
   it("light the rail of the value that is pointed at, and go to the call that made it", () =>
     on("tensor", async (page) => {
       await expect.poll(() => selectedName(page)).toContain("__mul__");

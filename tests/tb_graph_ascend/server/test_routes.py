@@ -67,6 +67,13 @@ def test_database_tells_each_pair(statistics: Site) -> None:
     assert first["unmatched_benchmark"] == 0
 
 
+def test_a_word_that_no_name_has_is_told_once_however_often_it_is_asked_for(
+    statistics: Site,
+) -> None:
+    unknown = statistics.get("/nodes", step=0, rank=0, q="sofmax linaer sofmax")["unknown"]
+    assert [each["word"] for each in unknown] == ["sofmax", "linaer"]
+
+
 def test_pair_has_both_roots(statistics: Site) -> None:
     answer = statistics.get("/pairs/0/0")
     for side in ("problem", "benchmark"):

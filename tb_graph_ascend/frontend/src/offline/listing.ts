@@ -148,7 +148,7 @@ function lowNames(pair: Pair): Promise<string[]> {
 /** The words that no name and no module has, with the nearest that do. */
 async function unknownWords(pair: Pair, terms: readonly Term[]): Promise<{ word: string; nearest: string[] }[]> {
   const [names, paths] = await Promise.all([lowNames(pair), pair.only<string[]>("path")]);
-  const words = terms.flatMap((term) => (term.of === "word" ? [term.text] : []));
+  const words = [...new Set(terms.flatMap((term) => (term.of === "word" ? [term.text] : [])))];
   const isNamed = (word: string): boolean => [...names, ...paths].some((name) => name.includes(word.toLowerCase()));
   const missing = words.filter((word) => !isNamed(word));
   if (missing.length === 0) return [];

@@ -51,6 +51,17 @@ function relativeOf({ problem, benchmark, error, error_of: part, differs }: Valu
   return ours === null || theirs === null ? error : relativeError(ours, theirs);
 }
 
+/** Tells a value of a node from its others: each run may have one by the same path that the other lacks. */
+export function keyOf({ role, path, problem, benchmark }: ValuePair): string {
+  const alone = problem && benchmark ? "" : ` ${problem ? "problem" : "benchmark"}`;
+  return `${nameOf({ role, path })}${alone}`;
+}
+
+/** A value as its row calls it. */
+export function nameOf({ role, path }: Pick<ValuePair, "role" | "path">): string {
+  return [role, path].filter(Boolean).join(".");
+}
+
 /** Whether a row shows an argument that is no tensor, which has no norm. */
 export function isArgument({ problem, benchmark }: ValuePair): boolean {
   const value = problem ?? benchmark;

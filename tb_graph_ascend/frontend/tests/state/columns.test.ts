@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import type { Value, ValuePair } from "../../src/api/types";
-import { columnsFor, isArgument } from "../../src/state/columns";
+import { columnsFor, isArgument, keyOf } from "../../src/state/columns";
 
 it("tells a plain argument from a tensor, whichever side has it", () => {
   const argument = { dtype: null, scalar: "1.5" } as Value;
@@ -19,4 +19,11 @@ it("shows no relative error of what has none: of two texts, or of tensors of oth
   expect(of({ dtype: "float32", scalar: null }, { dtype: "float32", scalar: null }, ["shape"])).toBeNull();
   expect(of({ dtype: "float32", scalar: null }, { dtype: "float32", scalar: null }, [], "norm")).toBe("Infinity");
   expect(of({ dtype: null, scalar: "2" }, { dtype: null, scalar: "4" })).toBe(0.5);
+});
+
+it("has a key a value, of those too that each run has by one path and the other lacks", () => {
+  const one = {} as Value;
+  const pair = (problem: Value | null, benchmark: Value | null) => ({ role: "input", path: "1", problem, benchmark }) as ValuePair;
+  const keys = [pair(one, one), pair(one, null), pair(null, one)].map(keyOf);
+  expect(new Set(keys).size).toBe(3);
 });

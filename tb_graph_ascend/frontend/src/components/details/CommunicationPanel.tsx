@@ -39,8 +39,9 @@ export function CommunicationPanel({ details }: { details: NodeDetails }) {
           </tr>
         </thead>
         <tbody>
-          {members.map((one) => (
-            <Member key={`${one.kind} ${one.peer_rank} ${one.peer_node}`} one={one} own={one === own} scored={data?.comparison === true} />
+          {members.map((one, index) => (
+            // Several partners on one rank may be unknown.
+            <Member key={`${one.kind} ${one.peer_rank} ${one.peer_node ?? `unknown ${index}`}`} one={one} own={one === own} scored={data?.comparison === true} />
           ))}
         </tbody>
       </table>

@@ -9,6 +9,7 @@ import { pictureQuery } from "../../api/queries";
 import type { Histogram, NodeDetails, Picture, ValuePair } from "../../api/types";
 import { shortNumber } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
+import { keyOf, nameOf } from "../../state/columns";
 import { useApp } from "../../state/store";
 import { firstDiffering } from "../../state/worstfirst";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -39,7 +40,11 @@ function PicturesOf({ details }: { details: NodeDetails }) {
         {t("details.value")}{" "}
         <select value={keyOf(value)} onChange={({ target }) => setChosen(target.value)}>
           {values.map((one) => (
-            <option key={keyOf(one)}>{keyOf(one)}</option>
+            <option key={keyOf(one)} value={keyOf(one)}>
+              {nameOf(one)}
+              {data?.comparison && !one.benchmark && ` · ${t("details.onlyProblem")}`}
+              {data?.comparison && !one.problem && ` · ${t("details.onlyBenchmark")}`}
+            </option>
           ))}
         </select>
       </label>
@@ -151,8 +156,4 @@ function elementsOf({ counts, zeros, nonfinite }: Histogram): string {
 /** The last count once more, so that the last bin has a width. */
 function closed(counts: number[]): number[] {
   return [...counts, counts[counts.length - 1] ?? 0];
-}
-
-function keyOf({ role, path }: ValuePair): string {
-  return [role, path].filter(Boolean).join(".");
 }

@@ -70,7 +70,7 @@ function Ranks({ shards }: { shards: Shard[] }) {
       </thead>
       <tbody>
         {shards.map((shard) => (
-          <Rank key={`${shard.rank} ${JSON.stringify(shard.place)}`} shard={shard} />
+          <Rank key={`${shard.rank} ${JSON.stringify(shard.place)} ${shard.entry}`} shard={shard} />
         ))}
       </tbody>
     </table>

@@ -4,7 +4,7 @@ import { type CSSProperties, type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Flow, FlowLink, Side, ValuePair } from "../../api/types";
-import type { Column } from "../../state/columns";
+import { type Column, keyOf } from "../../state/columns";
 import { MeasureTable } from "./MeasureTable";
 import { ShardTable } from "./ShardTable";
 import { ValueRow } from "./ValueRow";
@@ -58,7 +58,7 @@ export function ValueTable({ values, columns, scored, flow, side = "problem", no
       <tbody>
         {values.map((value) => (
           <Row
-            key={`${value.role}.${value.path}`}
+            key={keyOf(value)}
             value={value}
             columns={columns}
             scored={scored}

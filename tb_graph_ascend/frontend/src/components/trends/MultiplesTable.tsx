@@ -61,7 +61,7 @@ export function MultiplesTable({ run, tiles, steps, more }: Props) {
             const [most, beside] = mostApart(values, theirs) ?? [null, null];
             const numbers = [...summed(values, at), ...(other === null ? [] : summed(theirs, at))];
             return (
-              <tr key={row.name}>
+              <tr key={row.target}>
                 <th scope="row">{row.name}</th>
                 {numbers.map((value, index) => (
                   <td key={index}>{shortNumber(value)}</td>

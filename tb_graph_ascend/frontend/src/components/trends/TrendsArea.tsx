@@ -32,7 +32,7 @@ export function TrendsArea({ run }: { run: string }) {
   const summary = useQuery(trendSummaryQuery(run));
   const found = useQuery(trendAlertsQuery(run)).data;
   const alerts = useMemo(() => found?.alerts ?? [], [found]);
-  const marks = useMemo(() => alerts.map((alert) => alert.step), [alerts]);
+  const marks = useMemo(() => [...new Set(alerts.map((alert) => alert.step))], [alerts]);
   const choose = useCallback((at: number): void => set({ step: at }), [set]);
   const kinds = summary.data?.kinds;
   // What the address says is asked for before the answer that says which there are.
