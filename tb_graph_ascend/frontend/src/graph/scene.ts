@@ -70,8 +70,8 @@ export interface DiffScene {
   recolour: Recolour;
   selected: number | null;
   hovered: number;
-  /** Node ids whose rows are marked as hits of the search. */
-  hit: (name: string) => boolean;
+  /** Whether the row of a node is marked as a hit of the search. */
+  hit: (id: number) => boolean;
   picked: readonly (number | null)[];
   mapping: MapScene | null;
   /** Rows of one side can be dragged on one of the other. */

@@ -146,7 +146,7 @@ function paintChevron(
 }
 
 function isHit(scene: DiffScene, side: RowSide): boolean {
-  return scene.picked.includes(side.id) || scene.hit(side.name);
+  return scene.picked.includes(side.id) || scene.hit(side.id);
 }
 
 const hatches = new Map<string, CanvasPattern>();

@@ -158,7 +158,7 @@ function useLook(session: GraphSession): DiffLook {
     mappable,
     mapping: mappingOf(dragged, over, pickedNode(picks)),
     picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
-    hit: (name) => highlights({ name }),
+    hit: highlights,
     texts: textsOf(t, begins),
   };
   setLook({ of, look: next });

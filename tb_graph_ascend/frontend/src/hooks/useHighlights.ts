@@ -4,20 +4,17 @@
 
 import { useMemo } from "react";
 
+import { listedNodes } from "../state/listing";
 import { askable } from "../state/queryterms";
 import { useApp } from "../state/store";
 import { useNodeTable } from "./useNodeTable";
 
-export function useHighlights(): (node: { name: string }) => boolean {
+export function useHighlights(): (id: number) => boolean {
   const query = useApp((state) => askable(state.query));
   const { answer } = useNodeTable(query !== "");
   const pages = query === "" ? undefined : answer.data?.pages;
   return useMemo(() => {
-    const listed = new Set<string>();
-    for (const { node, partner } of pages?.flatMap(({ rows }) => rows) ?? []) {
-      listed.add(node.name);
-      if (partner !== null) listed.add(partner);
-    }
-    return ({ name }) => listed.has(name);
+    const listed = listedNodes(pages?.flatMap(({ rows }) => rows) ?? []);
+    return (id) => listed.has(id);
   }, [pages]);
 }
