@@ -5,6 +5,7 @@ weights of the step before: what `followers.spread` counts, and nothing else. Al
 only differs. What is named and heals is another way to the same result: nothing begins there.
 
 What is below the threshold and shown above 0.00 is close: it does not diverge, and does not agree.
+What puts out nothing that could be compared, as a write into a tensor, has only its inputs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Word = Literal[
     "close",
     "carries",
     "begins",
+    "only_inputs",
     "cannot_tell",
     "only_problem",
     "only_benchmark",
@@ -74,6 +76,8 @@ def row_words(followers: StepFollowers) -> RowWords:
     is_beginning = begins | (begins_below & ~alone)
     known = ~np.isnan(score)
     agreeing = known | (rows.below(known.astype(np.int64)) > 0)
+    reading = ~np.isnan(states.reads)
+    only_inputs = reading | (rows.below(reading.astype(np.int64)) > 0)
     worst_below = _worst_below(rows, score)
     close = np.fmax(score, worst_below) >= SHOWN
     traced = followers.traced
@@ -90,6 +94,7 @@ def row_words(followers: StepFollowers) -> RowWords:
             differs,
             close,
             agreeing,
+            only_inputs,
         ],
         [
             _CODE[w]
@@ -103,6 +108,7 @@ def row_words(followers: StepFollowers) -> RowWords:
                 "differs",
                 "close",
                 "agrees",
+                "only_inputs",
             )
         ],
         default=_CODE["cannot_tell"],

@@ -1904,7 +1904,7 @@ export interface components {
             problem: components["schemas"]["RowSide"] | null;
             benchmark: components["schemas"]["RowSide"] | null;
             /** @enum {unknown} */
-            word: "agrees" | "begins" | "cannot_tell" | "carries" | "close" | "differs" | "heals" | "none" | "only_benchmark" | "only_problem";
+            word: "agrees" | "begins" | "cannot_tell" | "carries" | "close" | "differs" | "heals" | "none" | "only_benchmark" | "only_inputs" | "only_problem";
             inside: boolean;
             score: number | null;
             input_score: number | null;

@@ -37,6 +37,7 @@ export const diff = {
       inside: "begins inside",
       heals: "another way",
       healsInside: "another way inside",
+      only_inputs: "inputs only",
       cannot_tell: "cannot tell",
       only_problem: "only in problem",
       only_benchmark: "only in benchmark",

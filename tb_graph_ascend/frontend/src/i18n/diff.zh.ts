@@ -37,6 +37,7 @@ export const diff = {
       heals: "另一种算法",
       healsInside: "内有另一种算法",
       inside: "内部开始",
+      only_inputs: "仅输入可比",
       cannot_tell: "无法判断",
       only_problem: "仅问题侧有",
       only_benchmark: "仅标杆侧有",

@@ -16,6 +16,7 @@ export function textsOf(t: TFunction, begins: boolean): DiffTexts {
       differs: t("diff.word.differs"),
       begins: t("diff.word.begins"),
       heals: t("diff.word.heals"),
+      only_inputs: t("diff.word.only_inputs"),
       cannot_tell: t("diff.word.cannot_tell"),
       only_problem: t("diff.word.only_problem"),
       only_benchmark: t("diff.word.only_benchmark"),

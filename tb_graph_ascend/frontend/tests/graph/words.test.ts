@@ -64,7 +64,7 @@ describe("scores", () => {
   });
 
   it("differ where something begins, heals or is carried on, and nowhere else", () => {
-    const words = ["none", "agrees", "close", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark", "differs", "heals"] as const;
+    const words = ["none", "agrees", "close", "carries", "begins", "only_inputs", "cannot_tell", "only_problem", "only_benchmark", "differs", "heals"] as const;
     expect(words.filter((word) => differs(row({ word })))).toEqual(["carries", "begins", "differs", "heals"]);
   });
 });

@@ -259,6 +259,19 @@ def test_words_of_calls(score: float | None, match: int | None, word: str) -> No
     assert WORDS[words_of(rows, (), None).word[row]] == "none"
 
 
+@pytest.mark.parametrize("reads", [0.0, 0.9])
+def test_a_call_of_which_inputs_alone_were_compared_is_told_so(reads: float) -> None:
+    """`__setitem__` puts nothing out: that no output was compared is no gap in what was recorded."""
+    entries = matched(
+        Entry("Module.m.Block.forward.0", 0),
+        Entry("Tensor.__setitem__.0.forward", 1, kind="api", reads=reads),
+        Entry("Tensor.detach.0.forward", 0, kind="api"),
+    )
+    said = words_by_name(entries)
+    assert said["Tensor.__setitem__.0.forward"] == said["Module.m.Block.forward.0"] == "only_inputs"
+    assert said["Tensor.detach.0.forward"] == "cannot_tell"
+
+
 def words_by_name(entries: list[Entry], causes: tuple[int, ...] = ()) -> dict[str, str]:
     """What each row of two alike sides says, by the name of its node."""
     rows = merge(*both(entries, [e._replace(match=None) for e in entries]))
