@@ -212,7 +212,9 @@ describe("mapping", () => {
   it("lists the weights of two programs, and gives a file to correct them in", () =>
     on("programs", async (page) => {
       await tab(page, "Mapping");
-      const weights = page.locator("section", { hasText: "weights of both programs" });
+      const weights = page.locator("section", { hasText: "pairs of weights" });
+      // Pairs, not weights: the sentence above counts these, without what an optimizer alone reads.
+      await expect.poll(() => weights.getByRole("heading").innerText()).toBe("3 pairs of weights");
       await expect.poll(() => weights.locator("li").count()).toBe(3);
       await weights.getByLabel("part of a path").fill("TWO");
       await expect.poll(() => weights.locator("li").allInnerTexts()).toEqual([expect.stringContaining("a.two.weight")]);

@@ -43,9 +43,9 @@ export const formsEn = {
     foreign: "Another tool wrote this file; mappings need a file that msprobe graph_visualize made.",
     readOnly: "This server was started read-only: manual pairs are shown, not changed.",
     pick: "Use {{name}} for a mapping",
-    weights_one: "{{count}} weight of both programs",
-    weights_other: "{{count}} weights of both programs",
-    weightsHelp: "Modules correspond that hold the same weights. Where one is paired wrongly, correct it in the downloaded file and build with it (--manual_mapping).",
+    weights_one: "{{count}} pair of weights",
+    weights_other: "{{count}} pairs of weights",
+    weightsHelp: "A row each: a weight and what it is in the other program, several where they make it up. One that a run reads in its optimizer alone has a row, and does not count among the weights that are found by their values. Modules correspond that hold the same weights. Where one is paired wrongly, correct it in the downloaded file and build with it (--manual_mapping).",
     weightPart: "part of a path",
     relation: "Relation",
     relations: {

@@ -45,9 +45,9 @@ export const formsZh: typeof formsEn = {
     foreign: "此文件由其他工具写成；映射需要由 msprobe graph_visualize 生成的文件。",
     readOnly: "此服务以只读方式启动：手动配对只能查看，不能更改。",
     pick: "将 {{name}} 用于映射",
-    weights_one: "两个程序共有的 {{count}} 个权重",
-    weights_other: "两个程序共有的 {{count}} 个权重",
-    weightsHelp: "持有相同权重的模块相互对应。若有配对错误，可在下载的文件中更正后用它构建（--manual_mapping）。",
+    weights_one: "{{count}} 对权重",
+    weights_other: "{{count}} 对权重",
+    weightsHelp: "每行为一个权重及其在另一程序中的对应权重（可由多个组成）。某次运行仅在优化器中读取的权重也列为一行，但不计入按数值找到的权重。持有相同权重的模块相互对应。若有配对错误，可在下载的文件中更正后用它构建（--manual_mapping）。",
     weightPart: "路径的一部分",
     relation: "关系",
     relations: {
