@@ -366,10 +366,11 @@ export function placesText(t: TFunction, { places, place_count: count, ranks }: 
   return t(ranks.length > 1 ? "findings.placesOnRank" : "findings.placesHere", { count: here, total: count });
 }
 
-/** A place of a cause: its module and call, then step and rank, for these alone may be those of many. */
+/** A place of a cause: its module and call, with the number of the call, then step and rank: each is that of many. */
 export function placeText(t: TFunction, { finding: { node } }: Cause, { name, module, step, rank }: CausePlace): string {
   // A place may be of another call than the cause: the optimizer's step is a place of each of its updates.
   const own = name === node.name ? node : { name, ...labelOfName(name) };
-  const stands = [module, own.kind === "api" || module === null ? calledAs(own) : null].filter((part) => part !== null);
+  const itself = own.kind === "collection" && module !== null ? null : calledAs(own);
+  const stands = [own.kind === "module" ? null : module, itself].filter((part) => part !== null);
   return `${stands.join(" › ")} · ${t("findings.place", { step, rank })}`;
 }

@@ -288,6 +288,8 @@ describe("the places of a cause", () => {
     const module = cause("module", "Module.layers.0.Block.forward.0", "layers.0");
     const place = { ...at, name: "Module.layers.3.Block.forward.0", module: "layers.3" };
     expect(placeText(t, module, place)).toBe("layers.3 · step 1 · rank 0");
+    const calls = ["forward.1", "forward.2", "backward.2"].map((call) => placeText(t, module, { ...place, name: `Module.layers.3.Block.${call}` }));
+    expect(calls).toEqual(["layers.3 #1", "layers.3 #2", "layers.3 #2 ↩"].map((told) => `${told} · step 1 · rank 0`));
   });
 });
 
