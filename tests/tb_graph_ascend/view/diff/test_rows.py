@@ -261,7 +261,7 @@ def test_words_of_calls(score: float | None, match: int | None, word: str) -> No
 
 @pytest.mark.parametrize("reads", [0.0, 0.9])
 def test_a_call_of_which_inputs_alone_were_compared_is_told_so(reads: float) -> None:
-    """`__setitem__` puts nothing out: that no output was compared is no gap in what was recorded."""
+    """`__setitem__` puts nothing out: that no output was compared is no gap."""
     entries = matched(
         Entry("Module.m.Block.forward.0", 0),
         Entry("Tensor.__setitem__.0.forward", 1, kind="api", reads=reads),
