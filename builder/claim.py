@@ -66,13 +66,18 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Largest(msgspec.Struct, frozen=True):
-    """The largest relative error of any value, and where it is."""
+    """The largest relative error of any value, and where it is.
+
+    `times` tells how many times one rounding to the value's `format` that is, where one is known.
+    """
 
     error: float
     value: str
     name: str
     step: int
     rank: int
+    times: str | None = None
+    format: str | None = None
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -277,7 +282,8 @@ def _beyond(found: Evidence, words: Mapping[str, str]) -> str:
 
 def _largest(largest: Largest, words: Mapping[str, str]) -> str:
     facts = msgspec.structs.asdict(largest)
-    return words["largest"].format(percent=100 * largest.error, **facts)
+    rounded = "" if largest.times is None else words["rounded"].format(**facts)
+    return words["largest"].format(percent=100 * largest.error, rounded=rounded, **facts)
 
 
 def _measures(found: Evidence, words: Mapping[str, str], *, equal: bool) -> list[str]:

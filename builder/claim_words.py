@@ -58,8 +58,9 @@ _EN = {
     "beyond_some": "{all} values exceed their tolerance, of which rounding or their inputs explain "
     "{explained} and leave {count} unexplained",
     "explained": "{count} values exceed their tolerance because of rounding or of their inputs",
-    "largest": "the largest relative error is {percent:.2g} %, in {value} of {name} "
+    "largest": "the largest relative error is {percent:.2g} %{rounded}, in {value} of {name} "
     "(step {step}, rank {rank})",
+    "rounded": " ({times} times one rounding of {format})",
     # what may be said
     "say.named": "look here first",
     "say.heals": "both runs come to the same result; they differ on the way there",
@@ -190,7 +191,9 @@ _ZH = {
     "beyond": "{count} 个值超过容差",
     "beyond_some": "共 {all} 个值超过容差，其中 {explained} 个可由舍入或其输入解释，{count} 个不能",
     "explained": "{count} 个值因舍入或其输入而超过容差",
-    "largest": "最大相对误差为 {percent:.2g}%，在 {name} 的 {value}（第 {step} 步，卡 {rank}）",
+    "largest": "最大相对误差为 {percent:.2g}%{rounded}，在 {name} 的 {value}（第 {step} 步，卡 "
+    "{rank}）",
+    "rounded": "（{format} 单次舍入的 {times} 倍）",
     "say.named": "请先看这里",
     "say.heals": "两次运行得到相同结果，仅过程不同",
     "say.heals_inside": "两次运行结果一致，仅 {module} 中的算法不同",

@@ -13,10 +13,10 @@ import msgspec
 
 from builder.reasons import PrecisionSetting, Reason
 from builder.results.records import Count
-from msprobe_core.format import canonical_dtype, machine_epsilon
+from msprobe_core.format import canonical_dtype, machine_epsilon, roundings
 
 _LARGEST = """
-    SELECT record.id, record.error, record.let_pass,
+    SELECT record.id, record.error, record.let_pass, form.dtype,
            form.role || CASE form.path WHEN '' THEN '' ELSE '.' || form.path END AS value
     FROM record JOIN form ON form.id = record.form
     WHERE typeof(record.error) = 'real'
@@ -57,7 +57,8 @@ class Formats(msgspec.Struct, frozen=True):
 class LargestError(msgspec.Struct, frozen=True):
     """The largest relative error of any value and the node that has it.
 
-    `let_pass` says what explains it where it is above the tolerance and still scores 0.
+    `let_pass` says what explains it where it is above the tolerance and still scores 0, `times` how
+    many times one rounding to the value's `format` it is, where one is known.
     """
 
     error: float
@@ -67,6 +68,8 @@ class LargestError(msgspec.Struct, frozen=True):
     node: int
     name: str
     let_pass: str | None
+    times: str | None = None
+    format: str | None = None
 
 
 class Extent(msgspec.Struct, frozen=True):
@@ -92,12 +95,14 @@ def _largest(connection: sqlite3.Connection) -> LargestError | None:
     found = connection.execute(_LARGEST).fetchone()
     if found is None:
         return None
-    record, error, let_pass, value = tuple(found)
+    record, error, let_pass, dtype, value = tuple(found)
     holder = connection.execute(_HOLDER, (record,)).fetchone()
     if holder is None:
         return None
     node, name, step, rank = tuple(holder)
-    return LargestError(error, value, step, rank, node, name, let_pass)
+    times = roundings(error, dtype or "") if error else None
+    written = None if times is None else canonical_dtype(dtype)
+    return LargestError(error, value, step, rank, node, name, let_pass, times, written)
 
 
 def _formats(connection: sqlite3.Connection) -> Formats | None:

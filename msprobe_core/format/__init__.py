@@ -8,6 +8,7 @@ from msprobe_core.format.dtypes import (
     is_half_format,
     is_integer_dtype,
     machine_epsilon,
+    roundings,
     spacing_near_zero,
 )
 from msprobe_core.format.frameworks import COMMUNICATION, MODULE_PREFIXES, framework_named
@@ -79,6 +80,7 @@ __all__ = [
     "parse_entry",
     "parse_rank_dir",
     "parse_step_dir",
+    "roundings",
     "saved_entry",
     "saved_gradient_entry",
     "spacing_near_zero",

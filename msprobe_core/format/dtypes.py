@@ -53,6 +53,18 @@ def machine_epsilon(name: str) -> float | None:
     return _EPSILON.get(dtype)
 
 
+def roundings(error: float, name: str) -> str | None:
+    """How many times the most that one rounding to a dtype moves a number a relative error is.
+
+    With two digits, as text; None where the dtype does not round. One rounding is half an epsilon.
+
+    >>> roundings(0.078, "torch.bfloat16")
+    '20'
+    """
+    epsilon = machine_epsilon(name)
+    return None if epsilon is None else f"{float(f'{2 * error / epsilon:.2g}'):,.10g}"
+
+
 def is_half_format(name: str) -> bool:
     """Whether a floating dtype is coarser than float32."""
     return (machine_epsilon(name) or 0.0) > _EPSILON["float32"]

@@ -78,8 +78,8 @@ def spreads(results: Results) -> dict[int, Spread]:
     """How far each finding of a file reaches, by its number: the sum over all of its places.
 
     What comes of weights is surely of a cause that all else is: a way to it leads through a step
-    before, where a guess may lie on it. Empty where the runs share too few calls for any to be
-    named.
+    before, where a guess may lie on it, or, where nothing surely goes back to it, no way at all.
+    Empty where the runs share too few calls for any to be named.
     """
     if not names_beginnings(results):
         return {}
@@ -99,7 +99,9 @@ def spreads(results: Results) -> dict[int, Spread]:
 
 
 def _through_weights(own: Spread, count: int) -> Spread:
-    return Spread(0, count, 0) if own.perhaps else Spread(count, 0, 0)
+    others = own.divergent - own.certain - own.perhaps - count
+    is_open = own.perhaps > 0 or (others > 0 and own.certain == 0)
+    return Spread(0, count, 0) if is_open else Spread(count, 0, 0)
 
 
 class CauseShare(msgspec.Struct, frozen=True):

@@ -1603,6 +1603,8 @@ export interface components {
         /**
          * Largest
          * @description The largest relative error of any value, and where it is.
+         *
+         *     `times` tells how many times one rounding to the value's `format` that is, where one is known.
          */
         Largest: {
             error: number;
@@ -1610,6 +1612,10 @@ export interface components {
             name: string;
             step: number;
             rank: number;
+            /** @default null */
+            times: string | null;
+            /** @default null */
+            format: string | null;
         };
         /**
          * Databases
@@ -2769,7 +2775,8 @@ export interface components {
          * LargestError
          * @description The largest relative error of any value and the node that has it.
          *
-         *     `let_pass` says what explains it where it is above the tolerance and still scores 0.
+         *     `let_pass` says what explains it where it is above the tolerance and still scores 0, `times` how
+         *     many times one rounding to the value's `format` it is, where one is known.
          */
         LargestError: {
             error: number;
@@ -2779,6 +2786,10 @@ export interface components {
             node: number;
             name: string;
             let_pass: string | null;
+            /** @default null */
+            times: string | null;
+            /** @default null */
+            format: string | null;
         };
         /**
          * Formats

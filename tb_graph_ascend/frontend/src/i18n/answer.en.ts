@@ -39,7 +39,7 @@ export const answerEn = {
     next: "Next cause",
     formats: ", though of {{total}} matched calls that put out floats the {{coarser}} computes {{calls}} in {{coarse}}, the {{finer}} in {{fine}}; the tolerance is that of the coarser",
     run: { problem: "problem", benchmark: "benchmark" },
-    largest: "The largest relative error is {{apart, apart}}: {{value}} of",
+    largest: "The largest relative error is {{apart, apart}}{{rounded}}: {{value}} of",
     stop: ".",
     explained: {
       rounding: "which is more than the tolerance, but rounding alone may grow so far there",

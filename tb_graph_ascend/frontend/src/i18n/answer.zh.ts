@@ -41,7 +41,7 @@ export const answerZh: typeof answerEn = {
     next: "下一个起因",
     formats: "，但输出浮点数的 {{total}} 个已匹配调用中有 {{calls}} 个{{coarser}}以 {{coarse}} 计算，{{finer}}以 {{fine}} 计算；容差按较粗的格式",
     run: { problem: "问题侧", benchmark: "标杆侧" },
-    largest: "最大相对误差为{{apart, apart}}：{{value}}，属于",
+    largest: "最大相对误差为{{apart, apart}}{{rounded}}：{{value}}，属于",
     stop: "。",
     explained: {
       rounding: "超出容差，但仅由舍入在此处就可能放大至此",

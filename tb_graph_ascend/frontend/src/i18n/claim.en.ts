@@ -11,7 +11,8 @@ export const claimEn = {
   beyond: "{{count}} values exceed their tolerance",
   beyond_some: "{{all}} values exceed their tolerance, of which rounding or their inputs explain {{explained}} and leave {{count}} unexplained",
   explained: "{{count}} values exceed their tolerance because of rounding or of their inputs",
-  largest: "the largest relative error is {{percent}} %, in {{value}} of {{name}} (step {{step}}, rank {{rank}})",
+  largest: "the largest relative error is {{percent}} %{{rounded}}, in {{value}} of {{name}} (step {{step}}, rank {{rank}})",
+  rounded: " ({{times}} times one rounding of {{format}})",
   say: {
     named: "look here first",
     heals: "both runs come to the same result; they differ on the way there",

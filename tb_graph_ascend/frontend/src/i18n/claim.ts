@@ -28,8 +28,9 @@ export function claimEvidence(t: TFunction, { code, evidence }: Claim, withLarge
   if (areTold) lines.push(beyond(t, evidence));
   if (code === "close") lines.push(...evidence.differences.map((each) => phrase(t, each)));
   if (HEADS.has(code) && code !== "equal" && evidence.largest) {
-    const { error, ...where } = evidence.largest;
-    if (withLargest) lines.push(t("claim.largest", { percent: shortNumber(100 * error, DIGITS), ...where }));
+    const { error, times, format, ...where } = evidence.largest;
+    const rounded = times ? t("claim.rounded", { times, format }) : "";
+    if (withLargest) lines.push(t("claim.largest", { percent: shortNumber(100 * error, DIGITS), rounded, ...where }));
     if (evidence.explained > 0 && !areTold) lines.push(t("claim.explained", { count: evidence.explained }));
   }
   return HEADS.has(code) ? [...lines, ...measures(t, code, evidence.compared)] : lines;

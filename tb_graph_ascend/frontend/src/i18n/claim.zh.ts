@@ -11,7 +11,8 @@ export const claimZh = {
   beyond: "{{count}} 个值超过容差",
   beyond_some: "共 {{all}} 个值超过容差，其中 {{explained}} 个可由舍入或其输入解释，{{count}} 个不能",
   explained: "{{count}} 个值因舍入或其输入而超过容差",
-  largest: "最大相对误差为 {{percent}}%，在 {{name}} 的 {{value}}（第 {{step}} 步，卡 {{rank}}）",
+  largest: "最大相对误差为 {{percent}}%{{rounded}}，在 {{name}} 的 {{value}}（第 {{step}} 步，卡 {{rank}}）",
+  rounded: "（{{format}} 单次舍入的 {{times}} 倍）",
   say: {
     named: "请先看这里",
     heals: "两次运行得到相同结果，仅过程不同",

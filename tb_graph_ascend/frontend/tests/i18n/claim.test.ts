@@ -5,7 +5,7 @@ import type { Claim } from "../../src/api/types";
 import { claimEvidence, claimHeadline } from "../../src/i18n/claim";
 import { createI18n } from "../../src/i18n/setup";
 
-const LARGEST = { error: 6.4e-7, value: "output.0", name: "Module.norm.LayerNorm.forward.0", step: 0, rank: 0 };
+const LARGEST = { error: 6.4e-7, value: "output.0", name: "Module.norm.LayerNorm.forward.0", step: 0, rank: 0, times: "11", format: "float32" };
 const CLOSE: Claim = {
   code: "close",
   whole: true,
@@ -20,7 +20,7 @@ describe("what an all-clear rests on", () => {
     expect(claimHeadline(t, CLOSE)).toBe("The runs differ slightly, and no node is above the threshold");
     expect(claimEvidence(t, CLOSE)).toEqual([
       "11 values exceed their tolerance, of which rounding or their inputs explain 3 and leave 8 unexplained",
-      "the largest relative error is 6.4e-5 %, in output.0 of Module.norm.LayerNorm.forward.0 (step 0, rank 0)",
+      "the largest relative error is 6.4e-5 % (11 times one rounding of float32), in output.0 of Module.norm.LayerNorm.forward.0 (step 0, rank 0)",
     ]);
   });
 

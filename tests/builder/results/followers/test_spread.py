@@ -21,6 +21,8 @@ from builder.results.followers.named_causes import by_place
 from builder.results.followers.rows import merge
 from builder.results.followers.spread import (
     SameCause,
+    Spread,
+    _through_weights,
     divergent_nodes,
     shares_of,
     spread_of,
@@ -213,6 +215,22 @@ def test_a_count_that_takes_too_long_leaves_a_sound_file_sound(
     assert (suspect.propagated_to, suspect.divergent) == (1, None)
     assert suspect.reach is None or "there" not in suspect.reach
     assert answer(results).causes != []
+
+
+@pytest.mark.parametrize(
+    ("own", "count", "sure"),
+    [
+        (Spread(10, 0, 30), 20, True),
+        (Spread(10, 2, 30), 18, False),  # a guess lies on a way
+        (Spread(10, 0, 40), 20, True),
+        (Spread(0, 0, 40), 20, False),  # what is in between goes back to nothing
+        (Spread(0, 0, 20), 20, True),  # there is nothing in between
+    ],
+)
+def test_what_comes_through_weights_is_as_sure_as_what_leads_to_them(
+    own: Spread, count: int, sure: bool
+) -> None:
+    assert _through_weights(own, count) == (Spread(count, 0, 0) if sure else Spread(0, count, 0))
 
 
 def test_what_comes_through_weights_comes_of_the_one_cause_of_a_file(tmp_path: Path) -> None:

@@ -110,12 +110,13 @@ function formatsText(t: TFunction, { coarser, coarse, fine, calls, total }: Form
 /** The largest error of all, with the way to it: scores inside the tolerance tell nothing more. */
 function Largest({ largest }: { largest: LargestError }) {
   const { t } = useTranslation();
-  const { step, rank, node, name, value } = largest;
+  const { step, rank, node, name, value, times, format } = largest;
+  const rounded = times ? t("claim.rounded", { times, format }) : "";
   const pass = LET_PASS.find((one) => one === largest.let_pass);
   return (
     <>
       {" "}
-      {t("answer.largest", { apart: largest.error, value })}{" "}
+      {t("answer.largest", { apart: largest.error, rounded, value })}{" "}
       <button type="button" className="link mono" title={name} onClick={() => void openPlace({ step, rank, node })}>
         {toldBriefly(name)}
       </button>{" "}

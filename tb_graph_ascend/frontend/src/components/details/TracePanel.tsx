@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
 import type { Cause, Node, NodeDetails, PlacedHop, SameCause } from "../../api/types";
-import { calledAs, calledByName, marked } from "../../graph/called";
+import { calledAs, calledByName } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { SHOWN } from "../../graph/words";
 import { useAnswer } from "../../hooks/useAnswer";
@@ -178,7 +178,7 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
       <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={go}>
         {name}
       </button>
-      {hop.module !== null && name !== hop.module && name !== marked(hop.module, true) && (
+      {hop.module !== null && !isItself(name, hop.module) && (
         <span className="muted trace-module" title={hop.module}>
           {t("trace.within", { module: hop.module })}
         </span>
@@ -207,4 +207,9 @@ function linkText(t: TFunction, { link, value, exact, step }: PlacedHop): string
   // Equal values are a sign and no record: the sentence says which of the two it is.
   if (link === "input" && !exact) return value === null ? t("trace.unnamedGuess") : t("trace.inputGuess", { value });
   return t(`trace.${link}`, { value: value ?? "", step });
+}
+
+/** Whether a hop is a call of the module that it is said to stand in, whichever of its calls it is. */
+function isItself(name: string, module: string): boolean {
+  return name.replace(/ ↩$/, "").replace(/ #\d+$/, "") === module;
 }
