@@ -40,10 +40,13 @@ describe("a graph", () => {
       const [graph, beside] = [await placed(".boxes-frame"), await placed(".panel.bottom")];
       expect(beside.x).toBeGreaterThanOrEqual(graph.x + graph.width);
       expect(graph.height).toBeGreaterThan(500);
+      // A key leads the focus with it, wherever that was: the next keys are of what it brought.
       await page.keyboard.press("v");
+      await page.locator(".diff-scroll:focus").waitFor();
       await page.locator("canvas.diff-canvas").first().waitFor();
       expect((await placed(".panel.bottom")).y).toBeGreaterThan((await placed("canvas.diff-canvas")).y);
       await page.keyboard.press("v");
+      await page.locator(".boxes-frame:focus").waitFor();
       await page.setViewportSize({ width: 1024, height: 700 });
       await expect.poll(async () => (await placed(".panel.bottom")).y >= (await placed(".boxes-frame")).y + (await placed(".boxes-frame")).height).toBe(true);
     }));

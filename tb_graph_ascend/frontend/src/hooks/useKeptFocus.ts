@@ -2,13 +2,16 @@
 
 import { type RefObject, useLayoutEffect } from "react";
 
+import { takeAskedFocus } from "../state/askedfocus";
+
 /** Whether what is going away had the focus. */
 let hadFocus = false;
 
 export function useKeptFocus(region: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const element = region.current;
-    if (hadFocus && document.activeElement === document.body) element?.focus({ preventScroll: true });
+    const isAsked = takeAskedFocus();
+    if ((hadFocus || isAsked) && document.activeElement === document.body) element?.focus({ preventScroll: true });
     hadFocus = false;
     return () => {
       hadFocus = element?.contains(document.activeElement) ?? false;

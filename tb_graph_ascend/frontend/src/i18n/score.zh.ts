@@ -30,7 +30,7 @@ export const scoreZh: typeof scoreEn = {
     moved: "分数 {{score}}：{{error}}，超出容差；不计为差异，因为它由舍入改派给其他专家的词元造成",
   },
   between: "分数 {{score}}：{{error}}，按对数刻度介于容差 {{tolerance}}（0）与 100%（1）之间",
-  endless: "分数 {{score}}：两者不同，且没有有限的误差可以衡量",
+  endless: "分数 {{score}}：两者不同，任何容差都不放行",
   full: "分数 {{score}}：{{error}}；达到 100% 即为 1",
 };
 

@@ -15,6 +15,7 @@ import {
   stepCause,
 } from "./actions";
 import { arrived, destination } from "./ahead";
+import { askFocus } from "./askedfocus";
 import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
 import { toggleBoxes, useBoxes } from "./boxes";
 import { moveInRows } from "./diffkeys";
@@ -89,7 +90,10 @@ const WITH_SELECTION: Partial<Record<string, () => void>> = {
   e: openAllBelow,
   g: () => void toggleWay(),
   t: selectPartner,
-  v: toggleBoxes,
+  v: () => {
+    askFocus();
+    toggleBoxes();
+  },
   m: () => void pickSelected(),
 };
 
