@@ -28,7 +28,7 @@ from builder.reasons import (
 )
 from builder.run.carried import OTHER_CALLS, kinds_shown, without_carried
 from builder.run.healed import with_healed
-from builder.run.replicas import without_replicas
+from builder.run.replica_weights import without_replicas
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.run.uncleared import is_uncleared, with_uncleared
 from builder.work.outcome import PairOutcome, StoredFinding
