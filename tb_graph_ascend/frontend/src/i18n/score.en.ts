@@ -28,7 +28,7 @@ export const scoreEn = {
     moved: "score {{score}}: {{error}}, above the tolerance; accepted, because it comes from tokens that rounding sent to other experts",
   },
   between: "score {{score}}: {{error}}, on a log scale between the tolerance {{tolerance}} (0) and 100 % (1)",
-  endless: "score {{score}}: the two are not the same, which no tolerance lets pass",
+  endless: "score {{score}}: the two are not the same, which no tolerance accepts",
   full: "score {{score}}: {{error}}; 1 is reached at 100 %",
 };
 

@@ -53,7 +53,7 @@ describe("the sentence of a score", () => {
     expect(passed).not.toContain("tolerance 4");
     expect(scoreSentence(t, value({ error: 1, score: 1 }))).toContain("relative error 1;");
     expect(scoreSentence(t, value({ error: "inf", score: 1, error_of: "norm" }))).toBe(
-      "score 1.00: the two are not the same, which no tolerance lets pass",
+      "score 1.00: the two are not the same, which no tolerance accepts",
     );
   });
 
