@@ -100,9 +100,8 @@ def _largest(connection: sqlite3.Connection) -> LargestError | None:
     if holder is None:
         return None
     node, name, step, rank = tuple(holder)
-    times = roundings(error, dtype or "") if error else None
-    written = None if times is None else canonical_dtype(dtype)
-    return LargestError(error, value, step, rank, node, name, let_pass, times, written)
+    rounded = roundings(error, dtype or "")
+    return LargestError(error, value, step, rank, node, name, let_pass, *rounded)
 
 
 def _formats(connection: sqlite3.Connection) -> Formats | None:

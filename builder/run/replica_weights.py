@@ -47,7 +47,8 @@ def _may_be_replica(
     """Whether it is about weights, and the rank has no finding of a step before."""
     if finding.kind != "parameter_differs" or is_rewritten(finding):
         return False
-    return listed[first.get(finding.rank, 0)].step >= finding.step
+    own = first.get(finding.rank)
+    return own is None or listed[own].step >= finding.step
 
 
 def _shared(outcomes: Iterable[PairOutcome]) -> dict[tuple[int, Hashable], set[int]]:

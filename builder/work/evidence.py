@@ -16,7 +16,7 @@ from builder.dump.forms import Forms
 from builder.match.nodes import Matching
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import UnlikeAttributes, UnlikeNames
-from msprobe_core.format import canonical_dtype, roundings
+from msprobe_core.format import roundings
 
 Rows = NDArray[np.bool_]
 
@@ -61,8 +61,7 @@ def _largest(comparison: Comparison, place: tuple[int, int]) -> Largest | None:
     row = int(np.lexsort((~comparison.is_output, -finite))[0])
     error, dtype = float(finite[row]), comparison.records[0][row].dtype or ""
     known = (error, comparison.keys[row], _node_name(comparison, row), *place)
-    times = roundings(error, dtype) if error else None
-    return Largest(*known, times, None if times is None else canonical_dtype(dtype))
+    return Largest(*known, *roundings(error, dtype))
 
 
 def _node_name(comparison: Comparison, row: int) -> str:

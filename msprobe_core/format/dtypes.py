@@ -53,16 +53,19 @@ def machine_epsilon(name: str) -> float | None:
     return _EPSILON.get(dtype)
 
 
-def roundings(error: float, name: str) -> str | None:
+def roundings(error: float, name: str) -> tuple[str, str] | tuple[None, None]:
     """How many times the most that one rounding to a dtype moves a number a relative error is.
 
-    With two digits, as text; None where the dtype does not round. One rounding is half an epsilon.
+    With two digits, as text, and the dtype; None of both where it does not round, or nothing is
+    off. One rounding is half an epsilon.
 
     >>> roundings(0.078, "torch.bfloat16")
-    '20'
+    ('20', 'bfloat16')
     """
     epsilon = machine_epsilon(name)
-    return None if epsilon is None else f"{float(f'{2 * error / epsilon:.2g}'):,.10g}"
+    if epsilon is None or not error:
+        return None, None
+    return f"{float(f'{2 * error / epsilon:.2g}'):,.10g}", canonical_dtype(name)
 
 
 def is_half_format(name: str) -> bool:
